@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 The Corral authors
+
+/// The local road's messages: SOCK_SEQPACKET datagrams of a fixed 64-byte header and an inline tail.
+///
+/// One socket joins one actor and the one process that uses it (its consumer): the driver, or, for a driver on
+/// another host, the actor's agent.
+///
+///   consumer to actor                                   actor to consumer
+///   HELLO    class and configuration (tail)              READY    created
+///   WEIGHTS  version, where it lies on the board         SEALED   a leased block is filled: length, code
+///   LEASE    a block to fill, the request (tail)         REPLY    to a CALL (tail)
+///   CALL     method, arguments (tail)                    PONG
+///   PING, STOP                                           ERROR    the sentence (tail), then it exits
+#ifndef CORRAL_ACTORS_MESSAGE_H
+#define CORRAL_ACTORS_MESSAGE_H
+
+#include "corral/base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { CORRAL_MESSAGE_TAIL_MAX = 128 * 1024, CORRAL_MESSAGE_FDS_MAX = 4 };
+
+typedef enum corral_message_kind {
+    CORRAL_MESSAGE_HELLO = 1,
+    CORRAL_MESSAGE_READY,
+    CORRAL_MESSAGE_WEIGHTS,
+    CORRAL_MESSAGE_LEASE,
+    CORRAL_MESSAGE_SEALED,
+    CORRAL_MESSAGE_CALL,
+    CORRAL_MESSAGE_REPLY,
+    CORRAL_MESSAGE_PING,
+    CORRAL_MESSAGE_PONG,
+    CORRAL_MESSAGE_ERROR,
+    CORRAL_MESSAGE_STOP,
+    // between a driver and its host's agent, on the agent's socket
+    CORRAL_MESSAGE_ATTACH,  // job (tail: token); answered by ATTACHED or ERROR
+    CORRAL_MESSAGE_ATTACHED,
+    CORRAL_MESSAGE_BOARD,   // group; the weights board's read-only descriptor
+    CORRAL_MESSAGE_ACTOR_UP,// group, actor, incarnation; the actor's socket and its segment's read-only descriptor
+} corral_message_kind;
+
+/// Fields that a kind does not name are zero.
+typedef struct corral_message {
+    uint32_t kind;        // corral_message_kind
+    uint32_t tail_size;   // bytes after the header
+    uint64_t incarnation; // of the actor; a foreign one is dropped
+    uint64_t tag;         // of a lease or call, chosen by the consumer
+    uint64_t offset;      // of the block in the actor's segment, or of the weights on the board
+    uint64_t length;      // capacity (LEASE), bytes filled (SEALED), size (WEIGHTS)
+    uint64_t generation;  // of the block or of the board's slot
+    uint64_t version;     // of the weights
+    uint32_t code;        // a corral_status, or a method number
+    uint32_t actor;       // ACTOR_UP: index in its group
+} corral_message;
+
+_Static_assert(sizeof(corral_message) == 64, "the header is part of the wire format");
+
+/// Sends one message. `fds` are duplicated into the other process. CORRAL_ERROR_LOST when the other side is gone;
+/// CORRAL_ERROR_FULL when the socket's buffer stays full for `timeout_ns`. Never raises SIGPIPE.
+CORRAL_MUST_USE corral_status corral_message_send(int socket, const corral_message *message, const void *tail,
+                                                  const int *fds, size_t fd_count, int64_t timeout_ns);
+
+/// Receives one message: at most `tail_capacity` tail bytes (a longer or malformed one is CORRAL_ERROR_CORRUPT), and up
+/// to CORRAL_MESSAGE_FDS_MAX descriptors (-1 where there are fewer; close-on-exec; unwanted ones are closed
+/// when out_fds is NULL). timeout_ns 0 polls (CORRAL_ERROR_EMPTY when nothing is there), -1 waits for ever.
+CORRAL_MUST_USE corral_status corral_message_receive(int socket, corral_message *out_message, void *tail,
+                                                     size_t tail_capacity, int *out_fds, int64_t timeout_ns);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

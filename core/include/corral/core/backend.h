@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 The Corral authors
+
+/// One table of functions per device: what the operations call. The portable C table defines every kernel; a
+/// faster table is tested against it. The CPU has tables for x86-64-v2, v3 and v4 and plain C, chosen at start
+/// by what the processor has; CUDA is one more table, opened at run time.
+#ifndef CORRAL_CORE_BACKEND_H
+#define CORRAL_CORE_BACKEND_H
+
+#include "corral/core/ops.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { CORRAL_BACKEND_ABI = 1 };
+
+/// f32 kernels on packed or plain row-major memory. A missing entry is NULL and the portable one is used.
+typedef struct corral_backend {
+    uint32_t abi;     // CORRAL_BACKEND_ABI
+    uint32_t size;    // sizeof(corral_backend)
+    const char *name; // "x86-64-v4"
+    /// 1 where each element of a product is one chain of fused multiply-adds over k ascending: all tables
+    /// with the same level give the same bits.
+    uint32_t level;
+
+    /// Floats of the packed form of a weight [out, in]: its transpose [in, out], out padded to a full vector.
+    size_t (*packed_size)(size_t out_features, size_t in_features);
+    void (*pack)(size_t out_features, size_t in_features, const float *weight, float *packed);
+    /// y[rows, out] = activation(x[rows, in] packed + bias).
+    void (*linear)(size_t rows, size_t in_features, size_t out_features, const float *x, const float *packed,
+                   const float *bias, corral_activation activation, float *y);
+    /// grad *= activation'(y), y being the activation's result.
+    void (*activation_grad)(size_t count, corral_activation activation, const float *y, float *grad);
+    /// dx[rows, in] += dy[rows, out] weight[out, in]
+    void (*linear_grad_input)(size_t rows, size_t in_features, size_t out_features, const float *dy,
+                              const float *weight, float *dx);
+    /// dw[out, in] += dy^T x, db[out] += sum of dy over rows; rows ascending.
+    void (*linear_grad_weight)(size_t rows, size_t in_features, size_t out_features, const float *dy,
+                               const float *x, float *dw, float *db);
+    void (*tanh)(size_t count, const float *x, float *y);
+    void (*exp)(size_t count, const float *x, float *y);
+    void (*log)(size_t count, const float *x, float *y);
+    /// One Adam update of `count` elements; see optim.h. `scale` multiplies the gradient (clipping).
+    void (*adam)(size_t count, float *weight, const float *grad, float *first, float *second, float scale,
+                 float beta1, float beta2, float step_size, float second_correction_sqrt, float epsilon);
+} corral_backend;
+
+/// The table in use. CORRAL_CPU_LEVEL=portable|v2|v3|v4 in the environment forces one (an unusable one is
+/// ignored with a warning in the log). [any thread]
+const corral_backend *corral_backend_cpu(void);
+
+/// Every table that this machine can run, the portable one first: for tests and benchmarks.
+size_t corral_backend_list(const corral_backend **out_tables, size_t limit);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 The Corral authors
+
+/// The operations. Each takes and returns tensors of one tape and one dtype; two-argument arithmetic
+/// broadcasts as NumPy does (a gradient is summed over what was broadcast). All have gradients, in f32 and f64.
+///
+/// Rules that hold everywhere: a result's row does not depend on how many rows stand beside it; an element
+/// that a selection leaves out contributes exactly 0 to a gradient; empty batches give empty results.
+#ifndef CORRAL_CORE_OPS_H
+#define CORRAL_CORE_OPS_H
+
+#include "corral/core/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+corral_tensor *corral_add(corral_tensor *a, corral_tensor *b);
+corral_tensor *corral_sub(corral_tensor *a, corral_tensor *b);
+corral_tensor *corral_mul(corral_tensor *a, corral_tensor *b);
+corral_tensor *corral_div(corral_tensor *a, corral_tensor *b);
+/// Element-wise. Where a == b the gradient goes to `a`.
+corral_tensor *corral_minimum(corral_tensor *a, corral_tensor *b);
+corral_tensor *corral_maximum(corral_tensor *a, corral_tensor *b);
+
+corral_tensor *corral_neg(corral_tensor *x);
+corral_tensor *corral_scale(corral_tensor *x, double factor);
+corral_tensor *corral_exp(corral_tensor *x);
+corral_tensor *corral_log(corral_tensor *x);
+corral_tensor *corral_tanh(corral_tensor *x);
+corral_tensor *corral_sigmoid(corral_tensor *x);
+corral_tensor *corral_relu(corral_tensor *x);
+corral_tensor *corral_square(corral_tensor *x);
+corral_tensor *corral_sqrt(corral_tensor *x); // gradient 0 at 0
+corral_tensor *corral_abs(corral_tensor *x);  // gradient 0 at 0
+/// Gradient 1 inside and on the bounds, 0 outside.
+corral_tensor *corral_clamp(corral_tensor *x, double low, double high);
+
+/// Over all elements, to one. Sums run over fixed chunks in a fixed tree.
+corral_tensor *corral_sum(corral_tensor *x);
+corral_tensor *corral_mean(corral_tensor *x); // of nothing: 0
+/// Over the last dimension: [..., n] to [...].
+corral_tensor *corral_sum_last(corral_tensor *x);
+/// log softmax over the last dimension. Rows of -inf stay -inf with gradient 0.
+corral_tensor *corral_log_softmax(corral_tensor *x);
+/// x[r, index[r]] for a [rows, n] tensor: [rows]. Indices are checked; the memory must live until the reset.
+corral_tensor *corral_gather(corral_tensor *x, const int32_t *index);
+
+/// [m, k] x [k, n].
+corral_tensor *corral_matmul(corral_tensor *a, corral_tensor *b);
+/// The same elements in another shape.
+corral_tensor *corral_reshape(corral_tensor *x, uint32_t dimension_count, const size_t *shape);
+corral_tensor *corral_transpose(corral_tensor *x); // [m, n] to [n, m]
+
+typedef enum corral_activation {
+    CORRAL_LINEAR,
+    CORRAL_TANH,
+    CORRAL_RELU,
+    CORRAL_ACTIVATION_COUNT,
+} corral_activation;
+
+/// activation(x W^T + b), fused: x [rows, in], W = parameter `weight` [out, in], b = parameter `bias` [out].
+corral_tensor *corral_linear(corral_tensor *x, uint32_t weight, uint32_t bias, corral_activation activation);
+
+/// The same without a tape: out [rows, out] may not overlap x. f32 only. Bit for bit what corral_linear()
+/// computes for these rows, whatever `rows` is. [any thread]
+void corral_linear_forward(const corral_params *params, uint32_t weight, uint32_t bias,
+                           corral_activation activation, size_t rows, const float *x, float *out);
+
+// --- losses -------------------------------------------------------------------------------------------------
+
+/// mean((x - y)^2).
+corral_tensor *corral_mse_loss(corral_tensor *x, corral_tensor *y);
+/// mean of 0.5 d^2 / beta for |d| < beta, else |d| - 0.5 beta (PyTorch's smooth L1). beta 0 is L1.
+corral_tensor *corral_smooth_l1_loss(corral_tensor *x, corral_tensor *y, double beta);
+
+/// What the PPO loss reads, one element per row of the minibatch, and how it is weighted.
+typedef struct corral_ppo_terms {
+    const int32_t *action;     // [rows], 0 .. actions-1
+    const float *old_log_prob; // [rows], under the policy that acted
+    const float *old_value;    // [rows]
+    const float *advantage;    // [rows], normalised or not
+    const float *value_target; // [rows]
+    float clip_range;          // epsilon of the ratio
+    float value_clip_range;    // 0: no clipping, else around old_value as in PPO2
+    float value_coefficient;
+    float entropy_coefficient;
+    size_t total_rows;         // rows of the whole minibatch: what means divide by, when it is cut into lanes
+} corral_ppo_terms;
+
+/// Sums over the rows seen, in f64. Divide by rows for means. Accumulated: zero it per minibatch.
+typedef struct corral_ppo_stats {
+    double policy_loss, value_loss, entropy;
+    double approx_kl;     // sum of (ratio - 1) - log ratio  (Schulman's k3)
+    double clip_fraction; // count of |ratio - 1| > epsilon
+    double max_ratio_deviation; // largest |ratio - 1| (not a sum)
+    size_t rows;
+} corral_ppo_stats;
+
+/// The clipped surrogate of PPO (Schulman et al. 2017, eq. 7 and 9) for categorical actions, fused:
+///   sum over rows of [ -min(r A, clip(r, 1-e, 1+e) A) + c_v 0.5 max((v-R)^2, (v_clip-R)^2) - c_e H ] / total_rows
+/// (without value clipping c_v 0.5 (v-R)^2). logits [rows, actions], value [rows] or [rows, 1]. r is exactly 1
+/// where the log-probability equals the old one. `stats` may be NULL.
+corral_tensor *corral_ppo_loss(corral_tensor *logits, corral_tensor *value, const corral_ppo_terms *terms,
+                               corral_ppo_stats *stats);
+
+// --- the categorical distribution, without a tape -----------------------------------------------------------
+
+/// log softmax of each row, by the same arithmetic as corral_log_softmax() and corral_ppo_loss().
+void corral_categorical_log_probs(size_t rows, size_t actions, const float *logits, float *out_log_probs);
+/// The action of each row by inverting the cumulative distribution at uniform[r] in [0, 1), and its
+/// log-probability. An action of probability 0 is never drawn.
+void corral_categorical_sample(size_t rows, size_t actions, const float *logits, const float *uniform,
+                               int32_t *out_action, float *out_log_prob);
+/// The most probable action, the lowest index among equals.
+void corral_categorical_mode(size_t rows, size_t actions, const float *logits, int32_t *out_action);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

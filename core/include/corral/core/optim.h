@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 The Corral authors
+
+/// Optimizers over the flat block of parameters, and how gradients of several lanes become one.
+///
+/// A minibatch is cut into at most CORRAL_LANES lanes of rows; the cut depends on the number of rows alone.
+/// Each lane adds up its own gradient block; the blocks are then summed in a fixed tree. So any number of threads
+/// gives the same bits.
+#ifndef CORRAL_CORE_OPTIM_H
+#define CORRAL_CORE_OPTIM_H
+
+#include "corral/base/threads.h"
+#include "corral/core/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { CORRAL_LANES = 8, CORRAL_LANE_ROWS = 32 };
+
+/// Rows first .. first+count-1 of lane `lane`: contiguous, in whole chunks of CORRAL_LANE_ROWS but for the last.
+typedef struct corral_lane {
+    size_t first, count;
+} corral_lane;
+
+/// How many lanes `rows` rows make (0 for none), and where each lies.
+size_t corral_lane_count(size_t rows);
+corral_lane corral_lane_at(size_t rows, size_t lane);
+
+typedef enum corral_optimizer_kind {
+    CORRAL_SGD, // with momentum
+    CORRAL_ADAM,
+} corral_optimizer_kind;
+
+typedef struct corral_optimizer_config {
+    corral_optimizer_kind kind;
+    double beta1, beta2, epsilon; // Adam: m_hat / (sqrt(v_hat) + epsilon), both moments bias-corrected
+    double momentum;              // SGD: v = momentum v + g; w -= lr v
+    double max_grad_norm;         // global 2-norm (squares summed in f64): g *= min(1, max / (norm + 1e-6)); 0: off
+} corral_optimizer_config;
+
+/// Adam with 0.9, 0.999, 1e-8, no clipping.
+corral_optimizer_config corral_optimizer_config_default(void);
+
+typedef struct corral_optimizer corral_optimizer;
+
+/// `params` must be sealed and outlive the optimizer.
+CORRAL_MUST_USE corral_status corral_optimizer_create(const corral_optimizer_config *config,
+                                                      corral_params *params, corral_optimizer **out_optimizer);
+void corral_optimizer_destroy(corral_optimizer *optimizer);
+
+/// Zeroed gradient blocks, one per lane, owned by the optimizer and laid out as the parameters. A step leaves them
+/// zeroed again.
+void *corral_optimizer_lane(corral_optimizer *optimizer, size_t lane);
+
+/// Sums the first `lane_count` blocks in the fixed tree, clips, updates the parameters, refreshes them, zeroes the
+/// blocks, and writes the norm before clipping to `*out_norm` (may be NULL). CORRAL_ERROR_NOT_FINITE when
+/// the norm is not finite: the blocks are zeroed and nothing else changes. `team` may be NULL; it changes
+/// the speed, never the bits.
+CORRAL_MUST_USE corral_status corral_optimizer_step(corral_optimizer *optimizer, size_t lane_count,
+                                                    double learning_rate, corral_team *team, double *out_norm);
+
+/// For checkpoints: the steps taken, and the flat state blocks (Adam: first and second moment; SGD: velocity)
+/// of corral_params_count() elements each.
+uint64_t corral_optimizer_steps(const corral_optimizer *optimizer);
+void corral_optimizer_set_steps(corral_optimizer *optimizer, uint64_t steps);
+uint32_t corral_optimizer_state_count(const corral_optimizer *optimizer);
+void *corral_optimizer_state(corral_optimizer *optimizer, uint32_t index, const char **out_name);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

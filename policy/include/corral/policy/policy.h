@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 The Corral authors
+
+/// A policy: observation -> filter -> network -> distribution -> action, the one pipeline that training, evaluation,
+/// the viewer and serving share.
+///
+/// An actor-critic over a flat float observation and a discrete action. The filter's statistics belong to the
+/// policy: they travel with its weights, are saved with it, and are frozen but for corral_policy_filter_update().
+/// A policy is used by one thread at a time; corral_policy_clone() makes one for another thread.
+#ifndef CORRAL_POLICY_POLICY_H
+#define CORRAL_POLICY_POLICY_H
+
+#include "corral/base/config.h"
+#include "corral/base/status.h"
+#include "corral/core/ops.h"
+#include "corral/core/tensor.h"
+
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum corral_initialisation {
+    CORRAL_INIT_ORTHOGONAL, // gain sqrt(2) (trunk), 0.01 (policy head), 1 (value head), biases 0
+    CORRAL_INIT_FAN_IN,     // uniform, PyTorch's default for linear layers
+} corral_initialisation;
+
+typedef struct corral_policy_config {
+    uint32_t observation_size;
+    uint32_t action_count;
+    int64_t action_start;    // the environment's first action
+    corral_sizes hidden;     // widths of the hidden layers, at least one
+    corral_activation activation;
+    bool shared;             // one trunk for both heads
+    corral_initialisation initialisation;
+    bool normalize_observation;
+    double observation_clip; // after normalisation: within +-clip
+} corral_policy_config;
+
+typedef struct corral_policy corral_policy;
+
+CORRAL_MUST_USE corral_status corral_policy_create(const corral_policy_config *config, uint64_t run_seed,
+                                                   corral_policy **out_policy);
+void corral_policy_destroy(corral_policy *policy);
+/// The same network, weights and statistics in memory of its own.
+CORRAL_MUST_USE corral_status corral_policy_clone(const corral_policy *policy, corral_policy **out_policy);
+
+const corral_policy_config *corral_policy_get_config(const corral_policy *policy);
+corral_params *corral_policy_params(corral_policy *policy);
+uint64_t corral_policy_version(const corral_policy *policy);
+void corral_policy_set_version(corral_policy *policy, uint64_t version);
+
+// --- acting -----------------------------------------------------------------------------------------------------------
+
+/// What acting on `rows` observations gives. Pointers that are NULL are not wanted.
+typedef struct corral_policy_output {
+    int32_t *action; // [rows], as the environment counts them (action_start included)
+    float *log_prob; // [rows]
+    float *logits;   // [rows, action_count]
+    float *value;    // [rows]
+} corral_policy_output;
+
+/// observation [rows, observation_size], raw. uniform[r] in [0, 1) draws the action; NULL takes the most probable one.
+/// A row's result does not depend on the other rows.
+CORRAL_MUST_USE corral_status corral_policy_act(corral_policy *policy, size_t rows, const float *observation,
+                                                const float *uniform, const corral_policy_output *out);
+
+// --- learning ---------------------------------------------------------------------------------------------------------
+
+/// The filter alone: raw to what the network sees. `out` may be `observation`. A plain copy without normalisation.
+void corral_policy_filter(const corral_policy *policy, size_t rows, const float *observation, float *out);
+
+/// The network on a tape (whose parameters are this policy's): filtered observations [rows, observation_size] to
+/// logits [rows, action_count] and value [rows, 1]. Bit for bit what corral_policy_act() computes.
+void corral_policy_graph(const corral_policy *policy, corral_tape *tape, size_t rows, const float *filtered,
+                         corral_tensor **out_logits, corral_tensor **out_value);
+
+/// Merges rows, in their order, into the statistics (Chan et al. 1979, in f64). A no-op without normalisation.
+/// Takes effect at once: give the policy a new version.
+void corral_policy_filter_update(corral_policy *policy, size_t rows, const float *observation);
+
+// --- moving and keeping -----------------------------------------------------------------------------------------------
+
+/// All of weights, statistics and version as bytes for workers of the same build: size fixed per configuration.
+size_t corral_policy_bytes(const corral_policy *policy);
+void corral_policy_pack(const corral_policy *policy, void *out_bytes);
+/// CORRAL_ERROR_CORRUPT where the bytes are not of this network.
+CORRAL_MUST_USE corral_status corral_policy_unpack(corral_policy *policy, const void *bytes, size_t size);
+
+/// policy.safetensors: weights by name, statistics, and the configuration as metadata, so that the file alone
+/// makes the policy again.
+CORRAL_MUST_USE corral_status corral_policy_write(const corral_policy *policy, const char *path);
+CORRAL_MUST_USE corral_status corral_policy_read(const char *path, corral_policy **out_policy);
+/// Takes the weights and statistics of `from` where names and shapes agree; writes how many entries were taken
+/// and how many of `policy` were left as they are.
+void corral_policy_take(corral_policy *policy, const corral_policy *from, uint32_t *out_taken, uint32_t *out_left);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
