@@ -3,15 +3,16 @@
 
 /// The local road's messages: SOCK_SEQPACKET datagrams of a fixed 64-byte header and an inline tail.
 ///
-/// One socket joins one actor and the one process that uses it (its consumer): the driver, or, for a driver on
-/// another host, the actor's agent.
+/// One socket joins one actor and the one process that uses it (its consumer): the driver, or, for a driver
+/// on another host, the actor's agent.
 ///
-///   consumer to actor                                   actor to consumer
-///   HELLO    class and configuration (tail)              READY    created
-///   WEIGHTS  version, where it lies on the board         SEALED   a leased block is filled: length, code
-///   LEASE    a block to fill, the request (tail)         REPLY    to a CALL (tail)
-///   CALL     method, arguments (tail)                    PONG
-///   PING, STOP                                           ERROR    the sentence (tail), then it exits
+///   consumer to actor                               actor to consumer
+///   HELLO    index, group's size (code); tail:       READY    created
+///            class name, zero byte, configuration
+///   WEIGHTS  version, where it lies on the board     SEALED   a lease is filled: length, version used
+///   LEASE    a block to fill, the request (tail)     REPLY    to a CALL (tail)
+///   CALL     method, arguments (tail)                PONG
+///   PING, STOP                                       ERROR    the sentence (tail), then it exits
 #ifndef CORRAL_ACTORS_MESSAGE_H
 #define CORRAL_ACTORS_MESSAGE_H
 
@@ -24,7 +25,7 @@
 extern "C" {
 #endif
 
-enum { CORRAL_MESSAGE_TAIL_MAX = 128 * 1024, CORRAL_MESSAGE_FDS_MAX = 4 };
+enum { CORRAL_MESSAGE_TAIL_MAX = 128 * 1024, CORRAL_MESSAGE_FDS_MAX = 5 };
 
 typedef enum corral_message_kind {
     CORRAL_MESSAGE_HELLO = 1,
@@ -39,10 +40,17 @@ typedef enum corral_message_kind {
     CORRAL_MESSAGE_ERROR,
     CORRAL_MESSAGE_STOP,
     // between a driver and its host's agent, on the agent's socket
-    CORRAL_MESSAGE_ATTACH,  // job (tail: token); answered by ATTACHED or ERROR
+    CORRAL_MESSAGE_ATTACH, // job (tail: token); answered by ATTACHED or ERROR
     CORRAL_MESSAGE_ATTACHED,
-    CORRAL_MESSAGE_BOARD,   // group; the weights board's read-only descriptor
-    CORRAL_MESSAGE_ACTOR_UP,// group, actor, incarnation; the actor's socket and its segment's read-only descriptor
+    CORRAL_MESSAGE_BOARD,    // group; the weights board's read-only descriptor
+    CORRAL_MESSAGE_ACTOR_UP, // group, actor, incarnation; the actor's socket and its segment's read-only
+                             // descriptor
+    // between an agent and its spawner
+    CORRAL_MESSAGE_SPAWN,   // a program to start (tail: its words); answered by SPAWNED
+    CORRAL_MESSAGE_SPAWNED, // its process id, or the reason (tail)
+    CORRAL_MESSAGE_SIGNAL,  // to a child's process group
+    CORRAL_MESSAGE_EXITED,  // a child, with its wait status
+    CORRAL_MESSAGE_KIND_COUNT
 } corral_message_kind;
 
 /// Fields that a kind does not name are zero.
@@ -59,16 +67,23 @@ typedef struct corral_message {
     uint32_t actor;       // ACTOR_UP: index in its group
 } corral_message;
 
+#ifndef __cplusplus
 _Static_assert(sizeof(corral_message) == 64, "the header is part of the wire format");
+#endif
 
-/// Sends one message. `fds` are duplicated into the other process. CORRAL_ERROR_LOST when the other side is gone;
-/// CORRAL_ERROR_FULL when the socket's buffer stays full for `timeout_ns`. Never raises SIGPIPE.
+/// A connected pair of sockets for messages: close-on-exec, with room for several of the longest.
+CORRAL_MUST_USE corral_status corral_message_pair(int out_sockets[2]);
+
+/// Sends one message. `fds` are duplicated into the other process. CORRAL_ERROR_LOST when the other side is
+/// gone; CORRAL_ERROR_FULL when the socket's buffer stays full for `timeout_ns`. Never raises SIGPIPE.
 CORRAL_MUST_USE corral_status corral_message_send(int socket, const corral_message *message, const void *tail,
                                                   const int *fds, size_t fd_count, int64_t timeout_ns);
 
-/// Receives one message: at most `tail_capacity` tail bytes (a longer or malformed one is CORRAL_ERROR_CORRUPT), and up
-/// to CORRAL_MESSAGE_FDS_MAX descriptors (-1 where there are fewer; close-on-exec; unwanted ones are closed
-/// when out_fds is NULL). timeout_ns 0 polls (CORRAL_ERROR_EMPTY when nothing is there), -1 waits for ever.
+/// Receives one message: at most `tail_capacity` tail bytes (a longer or malformed one is
+/// CORRAL_ERROR_CORRUPT), and up to CORRAL_MESSAGE_FDS_MAX descriptors (-1 where there are fewer;
+/// close-on-exec; unwanted ones are closed when out_fds is NULL). What was sent before the other side died is
+/// still received; CORRAL_ERROR_LOST comes after it. timeout_ns 0 polls (CORRAL_ERROR_EMPTY when nothing is
+/// there), -1 waits for ever.
 CORRAL_MUST_USE corral_status corral_message_receive(int socket, corral_message *out_message, void *tail,
                                                      size_t tail_capacity, int *out_fds, int64_t timeout_ns);
 

@@ -3,9 +3,9 @@
 
 /// The consumer's end of one actor on this host: grants leases, passes weights, takes sealed blocks.
 ///
-/// Nothing that the actor says is trusted: a sealed message must name a lease that is open, with this incarnation,
-/// and a length within the block. What lies in the block is the reader's to validate, after copying its header.
-/// [one thread at a time]
+/// Nothing that the actor says is trusted: a sealed message must name a lease that is open, with this
+/// incarnation, and a length within the block. What lies in the block is the reader's to validate, after
+/// copying its header. [one thread at a time]
 #ifndef CORRAL_ACTORS_PEER_H
 #define CORRAL_ACTORS_PEER_H
 
@@ -22,12 +22,12 @@ extern "C" {
 typedef struct corral_peer corral_peer;
 
 typedef struct corral_peer_config {
-    int socket;             // taken over, also on failure
-    int segment_fd;         // read-only; taken over, also on failure
+    int socket;     // taken over, also on failure
+    int segment_fd; // read-only; taken over, also on failure
     uint64_t incarnation;
     size_t block_bytes;
     uint32_t block_count;
-    uint32_t actor;         // index in its group
+    uint32_t actor; // index in its group
     uint32_t actor_count;
     const char *class_name;
     const void *class_config; // copied into HELLO
@@ -44,9 +44,9 @@ typedef enum corral_peer_event_kind {
 
 typedef struct corral_peer_event {
     corral_peer_event_kind kind;
-    uint64_t tag;         // SEALED, REPLY: of the lease or call
-    uint32_t block;       // SEALED: give back with corral_peer_release()
-    const void *data;     // SEALED: in the segment, until released. REPLY, ERROR: until the next receive
+    uint64_t tag;     // SEALED, REPLY: of the lease or call
+    uint32_t block;   // SEALED: give back with corral_peer_release()
+    const void *data; // SEALED: in the segment, until released. REPLY, ERROR: until the next receive
     size_t length;
     corral_status status; // REPLY, ERROR
 } corral_peer_event;
@@ -65,7 +65,8 @@ uint32_t corral_peer_free_blocks(const corral_peer *peer);
 /// Tells the actor where the newest weights lie on the board.
 CORRAL_MUST_USE corral_status corral_peer_weights(corral_peer *peer, const corral_board *board);
 /// Grants a free block. CORRAL_ERROR_FULL when all blocks are leased or unreleased.
-CORRAL_MUST_USE corral_status corral_peer_lease(corral_peer *peer, uint64_t tag, const void *request, size_t size);
+CORRAL_MUST_USE corral_status corral_peer_lease(corral_peer *peer, uint64_t tag, const void *request,
+                                                size_t size);
 CORRAL_MUST_USE corral_status corral_peer_call(corral_peer *peer, uint64_t tag, uint32_t method,
                                                const void *arguments, size_t size);
 void corral_peer_release(corral_peer *peer, uint32_t block);
@@ -73,8 +74,8 @@ void corral_peer_release(corral_peer *peer, uint32_t block);
 /// The next event, without waiting: CORRAL_ERROR_EMPTY when there is none.
 CORRAL_MUST_USE corral_status corral_peer_receive(corral_peer *peer, corral_peer_event *out_event);
 
-/// What the actor's beacon says, as a sentence part: "stepping environments 0 to 3, step 17"; "" when it says nothing.
-/// Safe at any time, also after the actor died.
+/// What the actor's beacon says, as a sentence part: "stepping environments 0 to 3, step 17"; "" when it says
+/// nothing. Safe at any time, also after the actor died.
 void corral_peer_beacon(const corral_peer *peer, char *out_text, size_t size);
 
 #ifdef __cplusplus
