@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 The Corral authors
 
-/// A policy: observation -> filter -> network -> distribution -> action, the one pipeline that training, evaluation,
-/// the viewer and serving share.
+/// A policy: observation -> filter -> network -> distribution -> action, the one pipeline that training,
+/// evaluation, the viewer and serving share.
 ///
 /// An actor-critic over a flat float observation and a discrete action. The filter's statistics belong to the
-/// policy: they travel with its weights, are saved with it, and are frozen but for corral_policy_filter_update().
-/// A policy is used by one thread at a time; corral_policy_clone() makes one for another thread.
+/// policy: they travel with its weights, are saved with it, and are frozen but for
+/// corral_policy_filter_update(). A policy is used by one thread at a time; corral_policy_clone() makes one
+/// for another thread.
 #ifndef CORRAL_POLICY_POLICY_H
 #define CORRAL_POLICY_POLICY_H
 
@@ -29,10 +30,10 @@ typedef enum corral_initialisation {
 typedef struct corral_policy_config {
     uint32_t observation_size;
     uint32_t action_count;
-    int64_t action_start;    // the environment's first action
-    corral_sizes hidden;     // widths of the hidden layers, at least one
+    int64_t action_start; // the environment's first action
+    corral_sizes hidden;  // widths of the hidden layers, at least one
     corral_activation activation;
-    bool shared;             // one trunk for both heads
+    bool shared; // one trunk for both heads
     corral_initialisation initialisation;
     bool normalize_observation;
     double observation_clip; // after normalisation: within +-clip
@@ -51,38 +52,44 @@ corral_params *corral_policy_params(corral_policy *policy);
 uint64_t corral_policy_version(const corral_policy *policy);
 void corral_policy_set_version(corral_policy *policy, uint64_t version);
 
-// --- acting -----------------------------------------------------------------------------------------------------------
+// --- acting
+// -----------------------------------------------------------------------------------------------------------
 
 /// What acting on `rows` observations gives. Pointers that are NULL are not wanted.
 typedef struct corral_policy_output {
-    int32_t *action; // [rows], as the environment counts them (action_start included)
-    float *log_prob; // [rows]
-    float *logits;   // [rows, action_count]
-    float *value;    // [rows]
+    int32_t *action;     // [rows], 0 .. action_count-1
+    int32_t *env_action; // [rows], as the environment counts them: action + action_start
+    float *log_prob;     // [rows]
+    float *logits;       // [rows, action_count]
+    float *value;        // [rows]
 } corral_policy_output;
 
-/// observation [rows, observation_size], raw. uniform[r] in [0, 1) draws the action; NULL takes the most probable one.
-/// A row's result does not depend on the other rows.
+/// observation [rows, observation_size], raw. uniform[r] in [0, 1) draws the action; NULL takes the most
+/// probable one. A row's result does not depend on the other rows.
 CORRAL_MUST_USE corral_status corral_policy_act(corral_policy *policy, size_t rows, const float *observation,
                                                 const float *uniform, const corral_policy_output *out);
 
-// --- learning ---------------------------------------------------------------------------------------------------------
+// --- learning
+// ---------------------------------------------------------------------------------------------------------
 
-/// The filter alone: raw to what the network sees. `out` may be `observation`. A plain copy without normalisation.
+/// The filter alone: raw to what the network sees. `out` may be `observation`. A plain copy without
+/// normalisation.
 void corral_policy_filter(const corral_policy *policy, size_t rows, const float *observation, float *out);
 
-/// The network on a tape (whose parameters are this policy's): filtered observations [rows, observation_size] to
-/// logits [rows, action_count] and value [rows, 1]. Bit for bit what corral_policy_act() computes.
+/// The network on a tape (whose parameters are this policy's): filtered observations [rows, observation_size]
+/// to logits [rows, action_count] and value [rows, 1]. Bit for bit what corral_policy_act() computes.
 void corral_policy_graph(const corral_policy *policy, corral_tape *tape, size_t rows, const float *filtered,
                          corral_tensor **out_logits, corral_tensor **out_value);
 
-/// Merges rows, in their order, into the statistics (Chan et al. 1979, in f64). A no-op without normalisation.
-/// Takes effect at once: give the policy a new version.
+/// Merges rows, in their order, into the statistics (Chan et al. 1979, in f64). A no-op without
+/// normalisation. Takes effect at once: give the policy a new version.
 void corral_policy_filter_update(corral_policy *policy, size_t rows, const float *observation);
 
-// --- moving and keeping -----------------------------------------------------------------------------------------------
+// --- moving and keeping
+// -----------------------------------------------------------------------------------------------
 
-/// All of weights, statistics and version as bytes for workers of the same build: size fixed per configuration.
+/// All of weights, statistics and version as bytes for workers of the same build: size fixed per
+/// configuration.
 size_t corral_policy_bytes(const corral_policy *policy);
 void corral_policy_pack(const corral_policy *policy, void *out_bytes);
 /// CORRAL_ERROR_CORRUPT where the bytes are not of this network.
@@ -92,9 +99,10 @@ CORRAL_MUST_USE corral_status corral_policy_unpack(corral_policy *policy, const 
 /// makes the policy again.
 CORRAL_MUST_USE corral_status corral_policy_write(const corral_policy *policy, const char *path);
 CORRAL_MUST_USE corral_status corral_policy_read(const char *path, corral_policy **out_policy);
-/// Takes the weights and statistics of `from` where names and shapes agree; writes how many entries were taken
-/// and how many of `policy` were left as they are.
-void corral_policy_take(corral_policy *policy, const corral_policy *from, uint32_t *out_taken, uint32_t *out_left);
+/// Takes the weights and statistics of `from` where names and shapes agree; writes how many entries were
+/// taken and how many of `policy` were left as they are.
+void corral_policy_take(corral_policy *policy, const corral_policy *from, uint32_t *out_taken,
+                        uint32_t *out_left);
 
 #ifdef __cplusplus
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 The Corral authors
 
-/// Plays whole episodes with a frozen policy. Each environment plays the same number of episodes, so that short ones are not
-/// over-represented. Deterministic in (seed, first index), whatever the number of threads.
+/// Plays whole episodes with a frozen policy. Each environment plays the same number of episodes, so that
+/// short ones are not over-represented. Deterministic in (seed, first index), whatever the number of threads.
 #ifndef CORRAL_RLLIB_EVALUATE_H
 #define CORRAL_RLLIB_EVALUATE_H
 
@@ -18,23 +18,24 @@ extern "C" {
 
 typedef struct corral_evaluation_request {
     const corral_env_type *type;
-    const double *param_values;  // or NULL
-    int64_t max_episode_steps;   // -1: the type's own
+    const double *param_values; // or NULL
+    int64_t max_episode_steps;  // -1: the type's own
     uint64_t seed;
-    uint64_t first_index;        // of the episodes' environments: another range, other episodes
+    uint64_t first_index; // of the episodes' environments: another range, other episodes
     uint32_t episodes;
     bool stochastic;
-    corral_team *team;           // may be NULL
+    corral_team *team; // may be NULL
 } corral_evaluation_request;
 
 typedef struct corral_evaluation_result {
     uint32_t episodes;
     double mean_return, std_return, min_return, max_return, mean_length; // std: population
-    uint64_t failures;           // episodes that the environment failed in; they are not in the means
+    uint64_t failures; // episodes that the environment failed in; they are not in the means
 } corral_evaluation_result;
 
 CORRAL_MUST_USE corral_status corral_evaluate(const corral_evaluation_request *request,
-                                              const corral_policy *policy, corral_evaluation_result *out_result);
+                                              const corral_policy *policy,
+                                              corral_evaluation_result *out_result);
 
 #ifdef __cplusplus
 }

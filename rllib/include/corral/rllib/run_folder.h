@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 The Corral authors
 
-/// The folder of a run: config.yaml, run.json, progress.csv, metrics.jsonl, TensorBoard events, episodes.csv, log.txt,
-/// checkpoints/. A resumed run appends: curves go on where they stopped.
+/// The folder of a run: config.yaml, run.json, progress.csv, metrics.jsonl, TensorBoard events, episodes.csv,
+/// log.txt, checkpoints/. A resumed run appends: curves go on where they stopped.
 #ifndef CORRAL_RLLIB_RUN_FOLDER_H
 #define CORRAL_RLLIB_RUN_FOLDER_H
 
@@ -14,31 +14,36 @@ extern "C" {
 
 typedef struct corral_run_folder corral_run_folder;
 
-/// Creates `path` (NULL: runs/<env>-<algorithm>-<n>, n the first free number, slashes in names escaped) and writes
-/// config.yaml. With `resume` the folder is there already: rows of steps after `resume_step` are dropped from
-/// its curves. An existing run without `resume` is CORRAL_ERROR_EXISTS; an unwritable place names the folder.
-CORRAL_MUST_USE corral_status corral_run_folder_open(const char *path, const corral_train_config *config, bool resume,
-                                                     uint64_t resume_step, corral_run_folder **out_folder);
+/// Creates `path` (NULL: runs/<env>-<algorithm>-<n>, n the first free number, slashes in names escaped) and
+/// writes config.yaml. With `resume` the folder is there already: rows of steps after `resume_step` are
+/// dropped from its curves. An existing run without `resume` is CORRAL_ERROR_EXISTS; an unwritable place
+/// names the folder.
+CORRAL_MUST_USE corral_status corral_run_folder_open(const char *path, const corral_train_config *config,
+                                                     bool resume, uint64_t resume_step,
+                                                     corral_run_folder **out_folder);
 const char *corral_run_folder_path(const corral_run_folder *folder);
 /// <path>/checkpoints/<step>; the caller frees it.
 char *corral_run_folder_checkpoint_path(const corral_run_folder *folder, uint64_t step);
 
-/// One row per iteration: progress.csv (its columns are fixed from the start), metrics.jsonl (absent values are left out,
-/// never NaN), TensorBoard scalars. Names as Stable-Baselines3 prints them: rollout/ep_rew_mean, time/fps,
-/// train/approx_kl, eval/mean_reward. Buffered; flushed at least once per second and when evaluated.
-CORRAL_MUST_USE corral_status corral_run_folder_report(corral_run_folder *folder, const corral_train_report *report);
+/// One row per iteration: progress.csv (its columns are fixed from the start), metrics.jsonl (absent values
+/// are left out, never NaN), TensorBoard scalars. Names as Stable-Baselines3 prints them:
+/// rollout/ep_rew_mean, time/fps, train/approx_kl, eval/mean_reward. Buffered; flushed at least once per
+/// second and when evaluated.
+CORRAL_MUST_USE corral_status corral_run_folder_report(corral_run_folder *folder,
+                                                       const corral_train_report *report);
 
 /// One row of episodes.csv. `step` is the number of environment steps of the run at the fragment's end.
-CORRAL_MUST_USE corral_status corral_run_folder_episode(corral_run_folder *folder, uint64_t step, uint32_t environment,
-                                                        uint64_t number, double episode_return, uint32_t length,
+CORRAL_MUST_USE corral_status corral_run_folder_episode(corral_run_folder *folder, uint64_t step,
+                                                        uint32_t environment, uint64_t number,
+                                                        double episode_return, uint32_t length,
                                                         bool terminated, bool truncated);
 
 /// One line in log.txt, with the time.
 void corral_run_folder_log(corral_run_folder *folder, const char *line);
 
-/// run.json, atomically: host facts and the keys that `summary` holds (env_steps, seconds, stop_reason, workers_started,
-/// workers_lost, fragments_trained, fragments_dropped{...}, fragments_remote, ...). Also while running
-/// (stop_reason "running").
+/// run.json, atomically: host facts and the keys that `summary` holds (env_steps, seconds, stop_reason,
+/// workers_started, workers_lost, fragments_trained, fragments_dropped{...}, fragments_remote, ...). Also
+/// while running (stop_reason "running").
 CORRAL_MUST_USE corral_status corral_run_folder_summary(corral_run_folder *folder,
                                                         const corral_train_summary *summary);
 

@@ -6,9 +6,8 @@
 ///     corral_train_config config = corral_train_config_default();
 ///     corral_trainer *trainer;
 ///     status = corral_trainer_create(&config, &options, &trainer);
-///     while (status == CORRAL_OK && !corral_trainer_done(trainer)) status = corral_trainer_step(trainer, &report);
-///     status = corral_trainer_finish(trainer, &summary);
-///     corral_trainer_destroy(trainer);
+///     while (status == CORRAL_OK && !corral_trainer_done(trainer)) status = corral_trainer_step(trainer,
+///     &report); status = corral_trainer_finish(trainer, &summary); corral_trainer_destroy(trainer);
 #ifndef CORRAL_RLLIB_TRAIN_H
 #define CORRAL_RLLIB_TRAIN_H
 
@@ -24,8 +23,8 @@ extern "C" {
 typedef struct corral_trainer corral_trainer;
 
 typedef struct corral_train_options {
-    const char *out;       // run folder; NULL: runs/<env>-<algorithm>-<n>
-    const char *resume;    // a run folder or checkpoint to go on from (in the same folder, unless `out` differs)
+    const char *out;    // run folder; NULL: runs/<env>-<algorithm>-<n>
+    const char *resume; // a run folder or checkpoint to go on from (in the same folder, unless `out` differs)
     const char *init_from; // a checkpoint whose weights are the start
     const char *cluster;   // "HOST:PORT" of a head, or NULL
     bool no_files;         // write nothing (benchmarks)
@@ -54,8 +53,9 @@ const char *corral_stop_reason_name(corral_stop_reason reason); // "return", "st
 
 /// The state of a run after an iteration. Means over nothing are absent: their count is 0.
 typedef struct corral_train_report {
-    uint64_t iteration, env_steps, step_budget, policy_version, updates; // updates: minibatches, skipped ones excluded
-    double seconds;           // since the run's start, earlier sessions included
+    uint64_t iteration, env_steps, step_budget, policy_version,
+        updates;    // updates: minibatches, skipped ones excluded
+    double seconds; // since the run's start, earlier sessions included
     double session_seconds;
     uint64_t session_steps;
     double sample_seconds, learn_seconds, evaluate_seconds, other_seconds; // of this session, where time went
@@ -64,7 +64,7 @@ typedef struct corral_train_report {
     double return_mean, return_min, return_max, length_mean;
     uint64_t episodes_total, failures_total; // environments' failures
     // evaluation
-    bool evaluated;           // this iteration ended with one
+    bool evaluated; // this iteration ended with one
     uint32_t evaluations;
     double eval_mean, eval_std, eval_length, best_mean;
     uint64_t eval_step, best_step;
@@ -73,12 +73,12 @@ typedef struct corral_train_report {
     bool explained_variance_known;
     double learning_rate, clip_range, entropy_coefficient;
     uint64_t epochs_done;
-    uint64_t bad_updates;     // skipped as not finite, in all
+    uint64_t bad_updates; // skipped as not finite, in all
     // the runtime
     uint32_t workers_alive, workers;
     uint64_t workers_started, workers_lost, fragments_trained, fragments_remote;
     uint64_t fragments_dropped[CORRAL_DROP_REASONS];
-    const char *message;      // a line worth showing ("worker 1 lost: ..."), or NULL; until the next step
+    const char *message; // a line worth showing ("worker 1 lost: ..."), or NULL; until the next step
 } corral_train_report;
 
 typedef struct corral_train_summary {
@@ -95,14 +95,15 @@ typedef struct corral_train_summary {
 CORRAL_MUST_USE corral_status corral_trainer_create(const corral_train_config *config,
                                                     const corral_train_options *options,
                                                     corral_trainer **out_trainer);
-/// One iteration: collect, learn, publish, evaluate and save when due. A failure (agent lost, disk full, not finite) ends
-/// the run; call finish all the same.
+/// One iteration: collect, learn, publish, evaluate and save when due. A failure (agent lost, disk full, not
+/// finite) ends the run; call finish all the same.
 CORRAL_MUST_USE corral_status corral_trainer_step(corral_trainer *trainer, corral_train_report *out_report);
 bool corral_trainer_done(const corral_trainer *trainer);
 /// Ends at the next iteration's end. [any thread; safe in a signal handler]
 void corral_trainer_interrupt(corral_trainer *trainer);
 /// Writes the last checkpoint and run.json, stops the workers. Once.
-CORRAL_MUST_USE corral_status corral_trainer_finish(corral_trainer *trainer, corral_train_summary *out_summary);
+CORRAL_MUST_USE corral_status corral_trainer_finish(corral_trainer *trainer,
+                                                    corral_train_summary *out_summary);
 void corral_trainer_destroy(corral_trainer *trainer);
 
 /// The effective configuration, the run folder.

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 The Corral authors
+
+#include "corral/rllib/config.h"
+
+#include "environment.h"
+
+#include "corral/core/ops.h"
+#include "corral/envs/registry.h"
+#include "corral/policy/policy.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const char *const algorithms[] = {"ppo", NULL};
+static const char *const transports[] = {"shared_memory", "grpc", NULL};
+static const char *const activations[] = {"tanh", "relu", NULL};
+static const char *const initialisations[] = {"orthogonal", "fan_in", NULL};
+
+#define AT(member) offsetof(corral_train_config, member)
+#define BOOL(key, member, help_text)                                                                         \
+    {                                                                                                        \
+        key, CORRAL_FIELD_BOOL, AT(member), 0, 0, NULL, help_text                                            \
+    }
+#define INT(key, member, low, high, help_text)                                                               \
+    {                                                                                                        \
+        key, CORRAL_FIELD_INT, AT(member), low, high, NULL, help_text                                        \
+    }
+#define FLOAT(key, member, low, high, help_text)                                                             \
+    {                                                                                                        \
+        key, CORRAL_FIELD_FLOAT, AT(member), low, high, NULL, help_text                                      \
+    }
+#define TEXT(key, member, help_text)                                                                         \
+    {                                                                                                        \
+        key, CORRAL_FIELD_TEXT, AT(member), 0, 0, NULL, help_text                                            \
+    }
+#define CHOICE(key, member, names, help_text)                                                                \
+    {                                                                                                        \
+        key, CORRAL_FIELD_CHOICE, AT(member), 0, 0, names, help_text                                         \
+    }
+#define SIZES(key, member, low, high, help_text)                                                             \
+    {                                                                                                        \
+        key, CORRAL_FIELD_SIZES, AT(member), low, high, NULL, help_text                                      \
+    }
+#define SCHEDULE(key, member, low, high, help_text)                                                          \
+    {                                                                                                        \
+        key, CORRAL_FIELD_SCHEDULE, AT(member), low, high, NULL, help_text                                   \
+    }
+#define PAIRS(key, member, help_text)                                                                        \
+    {                                                                                                        \
+        key, CORRAL_FIELD_PAIRS, AT(member), 0, 0, NULL, help_text                                           \
+    }
+
+const corral_field corral_train_fields[] = {
+    CHOICE("algorithm", algorithm, algorithms, "What learns"),
+    TEXT("env", env, "The environment: an id (`corral envs` lists them), or FILE.so:ID of a plug-in"),
+    PAIRS("env_params", env_params, "The environment's own parameters; `corral envs ID` lists them"),
+    INT("max_episode_steps", max_episode_steps, -1, 1e9,
+        "Time limit of an episode; -1: the environment's own, 0: none"),
+    INT("seed", seed, 0, 9007199254740992.0, "Everything random follows from it"),
+    INT("envs", envs, 1, 65536, "Environments in the whole run"),
+    INT("workers", workers, 0, 1024, "Rollout worker processes; 0 steps the environments inside the learner"),
+    INT("threads", threads, 0, 256, "Threads of the learner; 0: one per core"),
+    CHOICE("transport", transport, transports,
+           "How fragments travel inside a host; between hosts it is always grpc"),
+    FLOAT("worker_cpus", worker_cpus, 0, 1024, "CPU slots that each worker takes in the cluster"),
+    FLOAT("step_timeout", step_timeout, 0, 86400,
+          "Seconds a fragment may take before its worker is replaced; 0: no limit"),
+    INT("max_restarts", max_restarts, 0, 1000000,
+        "Restarts of a worker in a row without a fragment before it stays down"),
+    TEXT("faults", faults,
+         "Fault injection on messages between nodes, for tests: lose=0.1,duplicate=0.1,seed=7"),
+    FLOAT("stop.return", stop.target_return, -INFINITY, INFINITY,
+          "Stop when evaluations reach this mean return; .nan: never"),
+    INT("stop.evaluations", stop.evaluations, 1, 1000, "How many evaluations in a row must reach it"),
+    INT("stop.steps", stop.steps, 1, 1e15, "Stop after this many environment steps"),
+    FLOAT("stop.seconds", stop.seconds, 0, 1e9, "Stop after this many seconds; 0: no limit"),
+    INT("schedule_steps", schedule_steps, 0, 1e15,
+        "Schedules run over this many environment steps; 0: stop.steps"),
+    INT("evaluation.every", evaluation.every, 0, 1e15,
+        "Environment steps between evaluations; 0: only at the end"),
+    INT("evaluation.start", evaluation.start, 0, 1e15, "No evaluation before this many environment steps"),
+    INT("evaluation.episodes", evaluation.episodes, 1, 100000, "Episodes of one evaluation"),
+    BOOL("evaluation.stochastic", evaluation.stochastic,
+         "Draw actions instead of taking the most probable one"),
+    SIZES("network.hidden", network.hidden, 1, 65536, "Widths of the hidden layers"),
+    CHOICE("network.activation", network.activation, activations, "Between the layers"),
+    BOOL("network.shared", network.shared, "One trunk for policy and value instead of two networks"),
+    CHOICE("network.initialisation", network.initialisation, initialisations, "Initial weights"),
+    BOOL("network.normalize_observation", network.normalize_observation,
+         "Running mean and variance, frozen per policy version"),
+    FLOAT("network.observation_clip", network.observation_clip, 1e-6, 1e9,
+          "Bound of normalised observations"),
+    INT("ppo.steps", ppo.steps, 1, 1000000, "Steps per environment and iteration"),
+    INT("ppo.minibatch", ppo.minibatch, 1, 1e9,
+        "Rows of a minibatch; larger than the rollout: the whole rollout"),
+    INT("ppo.epochs", ppo.epochs, 1, 1000, "Passes over a rollout"),
+    FLOAT("ppo.gamma", ppo.gamma, 0, 1, "Discount"),
+    FLOAT("ppo.lambda", ppo.lambda, 0, 1, "Trace of the advantage estimate"),
+    SCHEDULE("ppo.learning_rate", ppo.learning_rate, 0, 10,
+             "Adam's step size: a number, or linear(FROM) or linear(FROM, TO)"),
+    SCHEDULE("ppo.clip_range", ppo.clip_range, 0, 10, "Epsilon of the clipped ratio"),
+    SCHEDULE("ppo.entropy_coefficient", ppo.entropy_coefficient, 0, 100, "Weight of the entropy bonus"),
+    FLOAT("ppo.value_coefficient", ppo.value_coefficient, 0, 1000, "Weight of the value loss"),
+    FLOAT("ppo.value_clip_range", ppo.value_clip_range, 0, 1e9,
+          "Clip of the value around its old estimate; 0: off"),
+    FLOAT("ppo.max_grad_norm", ppo.max_grad_norm, 0, 1e9, "Clip of the gradient's global norm; 0: off"),
+    FLOAT("ppo.target_kl", ppo.target_kl, 0, 1000,
+          "Stop an iteration's epochs at 1.5 times this divergence; 0: off"),
+    BOOL("ppo.normalize_advantage", ppo.normalize_advantage, "Per minibatch: mean 0, deviation 1"),
+    FLOAT("ppo.adam_epsilon", ppo.adam_epsilon, 1e-16, 1, "Adam's epsilon"),
+    INT("checkpoint.every", checkpoint.every, 0, 1e15,
+        "Environment steps between checkpoints; 0: only the best and the last"),
+    INT("checkpoint.keep", checkpoint.keep, 1, 100000, "Checkpoints that are kept besides the best"),
+    INT("max_bad_updates", max_bad_updates, 1, 1000000,
+        "Updates in a row skipped as not finite before the run fails"),
+    {NULL, CORRAL_FIELD_BOOL, 0, 0, 0, NULL, NULL},
+};
+
+#undef AT
+#undef BOOL
+#undef INT
+#undef FLOAT
+#undef TEXT
+#undef CHOICE
+#undef SIZES
+#undef SCHEDULE
+#undef PAIRS
+
+corral_train_config corral_train_config_default(void)
+{
+    return (corral_train_config){
+        .max_episode_steps = -1,
+        .envs = 8,
+        .workers = 2,
+        .worker_cpus = 1,
+        .step_timeout = 60,
+        .max_restarts = 10,
+        .seed = 1,
+        .stop = {.target_return = NAN, .evaluations = 2, .steps = 1000000},
+        .evaluation = {.every = 10000, .episodes = 20},
+        .network = {.hidden = {2, {64, 64}}, .observation_clip = 10},
+        .ppo = {.steps = 128,
+                .minibatch = 256,
+                .epochs = 10,
+                .gamma = 0.99,
+                .lambda = 0.95,
+                .learning_rate = {3e-4, 3e-4},
+                .clip_range = {0.2, 0.2},
+                .value_coefficient = 0.5,
+                .max_grad_norm = 0.5,
+                .normalize_advantage = true,
+                .adam_epsilon = 1e-5},
+        .checkpoint = {.keep = 3},
+        .max_bad_updates = 10,
+    };
+}
+
+corral_status corral_train_config_check(const corral_train_config *config)
+{
+    if (config->env[0] == '\0')
+        return corral_fail(CORRAL_ERROR_INVALID, "env: no environment is named; `corral envs` lists them");
+    if (config->workers > config->envs)
+        return corral_fail(CORRAL_ERROR_INVALID,
+                           "workers: %lld workers for %lld environments; raise envs or lower workers",
+                           (long long)config->workers, (long long)config->envs);
+    environment_setup setup;
+    return environment_setup_init(&setup, config->env, &config->env_params);
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 The Corral authors
+
+#include "environment.h"
+
+#include "corral/envs/registry.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const corral_env_param *find_param(const corral_env_type *type, const char *name, uint32_t *out_index)
+{
+    for (uint32_t i = 0; i < type->param_count; i++) {
+        if (strcmp(type->params[i].name, name) == 0) {
+            *out_index = i;
+            return &type->params[i];
+        }
+    }
+    return NULL;
+}
+
+static corral_status unknown_param(const corral_env_type *type, const char *name)
+{
+    const char *names[64];
+    for (uint32_t i = 0; i < type->param_count; i++)
+        names[i] = type->params[i].name;
+    const char *near = corral_nearest(name, names, type->param_count);
+    if (near != NULL)
+        return corral_fail(CORRAL_ERROR_INVALID,
+                           "env_params.%s: %s has no such parameter; did you mean \"%s\"?", name, type->id,
+                           near);
+    return corral_fail(CORRAL_ERROR_INVALID,
+                       "env_params.%s: %s has no such parameter; `corral envs %s` lists them", name, type->id,
+                       type->id);
+}
+
+static corral_status read_params(environment_setup *setup, const corral_pairs *params)
+{
+    const corral_env_type *type = setup->type;
+    if (type->param_count > sizeof setup->values / sizeof setup->values[0])
+        return corral_fail(CORRAL_ERROR_UNSUPPORTED, "%s: %u parameters, at most 64 are possible", type->id,
+                           type->param_count);
+    for (uint32_t i = 0; i < type->param_count; i++)
+        setup->values[i] = type->params[i].default_value;
+    for (uint32_t i = 0; params != NULL && i < params->count; i++) {
+        const char *name = params->pair[i].name, *text = params->pair[i].value;
+        uint32_t index = 0;
+        const corral_env_param *param = find_param(type, name, &index);
+        if (param == NULL) return unknown_param(type, name);
+        char *end;
+        double value = strtod(text, &end);
+        if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0) {
+            value = text[0] == 't';
+        } else if (end == text || *end != '\0') {
+            return corral_fail(CORRAL_ERROR_INVALID, "env_params.%s: \"%s\" is not a number", name, text);
+        }
+        if (!(value >= param->min && value <= param->max))
+            return corral_fail(CORRAL_ERROR_INVALID, "env_params.%s: %s is outside %g to %g", name, text,
+                               param->min, param->max);
+        setup->values[index] = value;
+    }
+    return CORRAL_OK;
+}
+
+static corral_status unusable(const corral_env_type *type, const char *what, const corral_space *space,
+                              const char *need)
+{
+    char *text = corral_space_describe(space);
+    const corral_status status = corral_fail(
+        CORRAL_ERROR_UNSUPPORTED, "%s: its %s space%s%s%s is not one that ppo can use; it needs %s", type->id,
+        what, text != NULL ? " (" : "", text != NULL ? text : "", text != NULL ? ")" : "", need);
+    free(text);
+    return status;
+}
+
+static corral_status check_spaces(environment_setup *setup)
+{
+    const corral_env_type *type = setup->type;
+    const corral_space *observation = type->spaces.observation, *action = type->spaces.action;
+    if (type->spaces.observation_count != 1 || observation->kind != CORRAL_SPACE_BOX ||
+        observation->dtype != CORRAL_SPACE_F32)
+        return unusable(type, "observation", observation, "one Box of f32");
+    if (type->spaces.action_count != 1 || action->kind != CORRAL_SPACE_DISCRETE || action->n > 1 << 20)
+        return unusable(type, "action", action, "one Discrete");
+    setup->observation_size = (uint32_t)corral_space_count(observation);
+    setup->action_count = (uint32_t)action->n;
+    setup->action_start = action->start;
+    return CORRAL_OK;
+}
+
+corral_status environment_setup_init(environment_setup *setup, const char *name, const corral_pairs *params)
+{
+    *setup = (environment_setup){0};
+    corral_status status = corral_fail_within(corral_env_find(name, &setup->type), "env");
+    if (status == CORRAL_OK) status = read_params(setup, params);
+    if (status == CORRAL_OK) status = check_spaces(setup);
+    return status;
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 The Corral authors
+
+#include "corral/rllib/evaluate.h"
+
+#include "corral/base/rng.h"
+#include "corral/envs/batch.h"
+#include "corral/envs/registry.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/// A share of the episodes, played side by side: environment i plays episode i and is then ignored.
+typedef struct share {
+    uint32_t first, count;
+    corral_status status;
+    char error[512];
+} share;
+
+typedef struct evaluation {
+    const corral_evaluation_request *request;
+    const corral_policy *policy;
+    share *shares;
+    double *episode_return; // [episodes]
+    uint32_t *length;       // [episodes]; 0: failed
+} evaluation;
+
+/// The memory of one share's steps.
+typedef struct stage {
+    corral_env_batch *batch;
+    corral_policy *policy;
+    float *observation, *logits, *uniform;
+    int32_t *action, *env_action;
+    double *reward;
+    uint8_t *terminated, *truncated, *failed, *done;
+    corral_episode *ended;
+    uint32_t *ended_row;
+    uint64_t *noise_key;
+} stage;
+
+static void stage_finish(stage *s)
+{
+    corral_env_batch_destroy(s->batch);
+    corral_policy_destroy(s->policy);
+    void *const memory[] = {s->observation, s->logits,     s->uniform,   s->action, s->env_action,
+                            s->reward,      s->terminated, s->truncated, s->failed, s->done,
+                            s->ended,       s->ended_row,  s->noise_key};
+    for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)
+        free(memory[i]);
+}
+
+static corral_status stage_init(stage *s, const evaluation *e, uint32_t first, uint32_t count)
+{
+    const corral_evaluation_request *request = e->request;
+    const corral_policy_config *policy = corral_policy_get_config(e->policy);
+    const corral_env_batch_config batch = {
+        .type = request->type,
+        .count = count,
+        .first_index = (uint32_t)(request->first_index + first),
+        .run_seed = request->seed,
+        .role = CORRAL_STREAM_EVALUATION,
+        .max_episode_steps = request->max_episode_steps,
+        .param_values = request->param_values,
+    };
+    corral_status status = corral_env_batch_create(&batch, &s->batch);
+    if (status == CORRAL_OK) status = corral_policy_clone(e->policy, &s->policy);
+    if (status != CORRAL_OK) return status;
+    s->observation = calloc((size_t)count * policy->observation_size, sizeof *s->observation);
+    s->logits = calloc((size_t)count * policy->action_count, sizeof *s->logits);
+    s->uniform = calloc(count, sizeof *s->uniform);
+    s->action = calloc(count, sizeof *s->action);
+    s->env_action = calloc(count, sizeof *s->env_action);
+    s->reward = calloc(count, sizeof *s->reward);
+    s->terminated = calloc(count, 1);
+    s->truncated = calloc(count, 1);
+    s->failed = calloc(count, 1);
+    s->done = calloc(count, 1);
+    s->ended = calloc(count, sizeof *s->ended);
+    s->ended_row = calloc(count, sizeof *s->ended_row);
+    s->noise_key = calloc(count, sizeof *s->noise_key);
+    if (s->observation == NULL || s->logits == NULL || s->uniform == NULL || s->action == NULL ||
+        s->env_action == NULL || s->reward == NULL || s->terminated == NULL || s->truncated == NULL ||
+        s->failed == NULL || s->done == NULL || s->ended == NULL || s->ended_row == NULL ||
+        s->noise_key == NULL)
+        return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory to evaluate %u episodes", count);
+    for (uint32_t i = 0; i < count; i++)
+        s->noise_key[i] = corral_stream_key(request->seed, CORRAL_STREAM_EVALUATION_ACTION,
+                                            request->first_index + first + i);
+    return CORRAL_OK;
+}
+
+static corral_status play_step(stage *s, const evaluation *e, uint32_t first, uint32_t count, uint64_t step,
+                               uint32_t *remaining)
+{
+    const corral_policy_config *policy = corral_policy_get_config(s->policy);
+    if (e->request->stochastic)
+        for (uint32_t i = 0; i < count; i++)
+            s->uniform[i] = corral_stream_float(s->noise_key[i], step);
+    corral_status status = corral_policy_act(
+        s->policy, count, s->observation, e->request->stochastic ? s->uniform : NULL,
+        &(corral_policy_output){.action = s->action, .env_action = s->env_action, .logits = s->logits});
+    if (status != CORRAL_OK) return status;
+    const corral_env_rows actions = {s->env_action, sizeof *s->env_action};
+    const corral_env_rows rows = {s->observation, policy->observation_size * sizeof(float)};
+    corral_env_batch_step out = {.observation = &rows,
+                                 .reward = s->reward,
+                                 .terminated = s->terminated,
+                                 .truncated = s->truncated,
+                                 .ended = s->ended,
+                                 .ended_row = s->ended_row,
+                                 .failed = s->failed};
+    status = corral_env_batch_step_all(s->batch, &actions, &out);
+    if (status != CORRAL_OK) return status;
+    for (uint32_t k = 0; k < out.ended_count; k++) {
+        const uint32_t row = s->ended_row[k];
+        if (s->done[row]) continue;
+        s->done[row] = 1;
+        e->episode_return[first + row] = s->ended[k].episode_return;
+        e->length[first + row] = s->ended[k].length;
+        --*remaining;
+    }
+    for (uint32_t i = 0; out.failed_count > 0 && i < count; i++) {
+        if (!s->failed[i] || s->done[i]) continue;
+        s->done[i] = 1; // counted as failed: its length stays 0
+        --*remaining;
+    }
+    return CORRAL_OK;
+}
+
+static corral_status play(const evaluation *e, uint32_t first, uint32_t count)
+{
+    stage s = {0};
+    corral_status status = stage_init(&s, e, first, count);
+    const corral_env_rows rows = {s.observation,
+                                  corral_policy_get_config(e->policy)->observation_size * sizeof(float)};
+    if (status == CORRAL_OK) status = corral_env_batch_reset(s.batch, &rows);
+    uint32_t remaining = count;
+    for (uint64_t step = 0; status == CORRAL_OK && remaining > 0; step++)
+        status = play_step(&s, e, first, count, step, &remaining);
+    stage_finish(&s);
+    return status;
+}
+
+static void play_share(void *context, size_t index, unsigned thread)
+{
+    (void)thread;
+    const evaluation *e = context;
+    share *sh = &e->shares[index];
+    sh->status = play(e, sh->first, sh->count);
+    if (sh->status != CORRAL_OK) snprintf(sh->error, sizeof sh->error, "%s", corral_last_error());
+}
+
+static corral_status play_all(evaluation *e)
+{
+    const uint32_t episodes = e->request->episodes;
+    const unsigned threads = e->request->team != NULL ? corral_team_size(e->request->team) : 1;
+    const uint32_t count = threads < episodes ? threads : episodes;
+    share shares[64] = {{0}};
+    const uint32_t parts = count < 64 ? count : 64;
+    e->shares = shares;
+    for (uint32_t i = 0; i < parts; i++) {
+        shares[i].first = (uint32_t)((uint64_t)episodes * i / parts);
+        shares[i].count = (uint32_t)((uint64_t)episodes * (i + 1) / parts) - shares[i].first;
+    }
+    if (e->request->team != NULL)
+        corral_team_run(e->request->team, parts, play_share, e);
+    else
+        play_share(e, 0, 0);
+    for (uint32_t i = 0; i < parts; i++)
+        if (shares[i].status != CORRAL_OK) return corral_fail(shares[i].status, "%s", shares[i].error);
+    return CORRAL_OK;
+}
+
+static void summarise(const evaluation *e, corral_evaluation_result *out)
+{
+    *out = (corral_evaluation_result){.min_return = INFINITY, .max_return = -INFINITY};
+    double sum = 0, lengths = 0;
+    for (uint32_t i = 0; i < e->request->episodes; i++) {
+        if (e->length[i] == 0) {
+            out->failures++;
+            continue;
+        }
+        out->episodes++;
+        sum += e->episode_return[i];
+        lengths += e->length[i];
+        out->min_return = fmin(out->min_return, e->episode_return[i]);
+        out->max_return = fmax(out->max_return, e->episode_return[i]);
+    }
+    if (out->episodes == 0) return;
+    out->mean_return = sum / out->episodes;
+    out->mean_length = lengths / out->episodes;
+    double m2 = 0;
+    for (uint32_t i = 0; i < e->request->episodes; i++)
+        if (e->length[i] > 0)
+            m2 += (e->episode_return[i] - out->mean_return) * (e->episode_return[i] - out->mean_return);
+    out->std_return = sqrt(m2 / out->episodes);
+}
+
+static corral_status check_fit(const corral_evaluation_request *request, const corral_policy_config *policy)
+{
+    const corral_env_spaces *spaces = &request->type->spaces;
+    if (request->episodes == 0) return corral_fail(CORRAL_ERROR_INVALID, "episodes: 0 is below 1");
+    if (spaces->observation_count != 1 || spaces->action_count != 1 ||
+        spaces->observation[0].dtype != CORRAL_SPACE_F32 || spaces->action[0].kind != CORRAL_SPACE_DISCRETE ||
+        corral_space_count(&spaces->observation[0]) != policy->observation_size ||
+        spaces->action[0].n != policy->action_count)
+        return corral_fail(
+            CORRAL_ERROR_INVALID,
+            "%s does not fit the policy, which takes %u observation elements and has %u actions",
+            request->type->id, policy->observation_size, policy->action_count);
+    return CORRAL_OK;
+}
+
+corral_status corral_evaluate(const corral_evaluation_request *request, const corral_policy *policy,
+                              corral_evaluation_result *out_result)
+{
+    corral_status status = check_fit(request, corral_policy_get_config(policy));
+    if (status != CORRAL_OK) return status;
+    evaluation e = {.request = request, .policy = policy};
+    e.episode_return = calloc(request->episodes, sizeof *e.episode_return);
+    e.length = calloc(request->episodes, sizeof *e.length);
+    if (e.episode_return == NULL || e.length == NULL)
+        status = corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory to evaluate %u episodes", request->episodes);
+    if (status == CORRAL_OK) status = play_all(&e);
+    if (status == CORRAL_OK) summarise(&e, out_result);
+    free(e.episode_return);
+    free(e.length);
+    return status;
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 The Corral authors
+
+#include "batch.h"
+
+#include "advantage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+corral_status batch_init(batch *b, uint32_t envs, uint32_t steps, const corral_policy_config *policy)
+{
+    const size_t rows = (size_t)envs * steps, observation = rows * policy->observation_size;
+    *b = (batch){.envs = envs, .steps = steps, .observation_size = policy->observation_size, .rows = rows};
+    b->raw = calloc(observation, sizeof *b->raw);
+    b->observation = policy->normalize_observation ? calloc(observation, sizeof *b->observation) : b->raw;
+    b->action = calloc(rows, sizeof *b->action);
+    b->log_prob = calloc(rows, sizeof *b->log_prob);
+    b->value = calloc((size_t)envs * (steps + 1), sizeof *b->value);
+    b->reward = calloc(rows, sizeof *b->reward);
+    b->advantage = calloc(rows, sizeof *b->advantage);
+    b->target = calloc(rows, sizeof *b->target);
+    b->terminated = calloc(rows, 1);
+    b->truncated = calloc(rows, 1);
+    b->final_value = calloc(rows, sizeof *b->final_value);
+    b->usable = calloc(rows, sizeof *b->usable);
+    if (b->raw == NULL || b->observation == NULL || b->action == NULL || b->log_prob == NULL ||
+        b->value == NULL || b->reward == NULL || b->advantage == NULL || b->target == NULL ||
+        b->terminated == NULL || b->truncated == NULL || b->final_value == NULL || b->usable == NULL) {
+        batch_finish(b);
+        return corral_fail(CORRAL_ERROR_NO_MEMORY,
+                           "no memory for %zu rows of a rollout; lower envs or ppo.steps", rows);
+    }
+    return CORRAL_OK;
+}
+
+void batch_finish(batch *b)
+{
+    if (b->observation != b->raw) free(b->observation);
+    void *const memory[] = {b->raw,    b->action,     b->log_prob,  b->value,       b->reward, b->advantage,
+                            b->target, b->terminated, b->truncated, b->final_value, b->usable, b->episodes};
+    for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)
+        free(memory[i]);
+    *b = (batch){0};
+}
+
+static corral_status reserve_episodes(batch *b, size_t count)
+{
+    if (count <= b->episode_capacity) return CORRAL_OK;
+    batch_episode *grown = realloc(b->episodes, count * sizeof *grown);
+    if (grown == NULL)
+        return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for %zu episodes of a round", count);
+    b->episodes = grown;
+    b->episode_capacity = count;
+    return CORRAL_OK;
+}
+
+static void gather_columns(batch *b, const corral_fragment *f, size_t first_row)
+{
+    const size_t rows = (size_t)f->header.spec.env_count * b->steps, width = b->observation_size;
+    memcpy(b->action + first_row, f->action, rows * sizeof *b->action);
+    memcpy(b->log_prob + first_row, f->log_prob, rows * sizeof *b->log_prob);
+    memcpy(b->reward + first_row, f->reward, rows * sizeof *b->reward);
+    memcpy(b->terminated + first_row, f->terminated, rows);
+    memcpy(b->truncated + first_row, f->truncated, rows);
+    memset(b->final_value + first_row, 0, rows * sizeof *b->final_value);
+    memcpy(b->value + (size_t)f->header.env_begin * (b->steps + 1), f->value,
+           (size_t)f->header.spec.env_count * (b->steps + 1) * sizeof *b->value);
+    for (size_t e = 0; e < f->header.spec.env_count; e++)
+        memcpy(b->raw + (first_row + e * b->steps) * width,
+               f->observation + e * (b->steps + 1) * width * sizeof(float), b->steps * width * sizeof(float));
+    for (size_t r = 0; r < rows; r++) {
+        if (f->valid[r])
+            b->usable[b->usable_count++] = (uint32_t)(first_row + r);
+        else
+            b->truncated[first_row + r] = 1; // no trace runs through a row that is left out
+    }
+}
+
+static void gather_episodes(batch *b, const corral_fragment *f, size_t first_row)
+{
+    for (uint32_t k = 0; k < f->header.ended_count; k++) {
+        const unsigned char *observation;
+        const corral_fragment_ended record = corral_fragment_ended_at(f, k, &observation);
+        b->final_value[first_row + (size_t)record.environment * b->steps + record.step] = record.final_value;
+        b->episodes[b->episode_count++] = (batch_episode){
+            .environment = f->header.env_begin + record.environment,
+            .step = record.step,
+            .length = record.length,
+            .number = record.number,
+            .episode_return = record.episode_return,
+            .terminated = record.terminated,
+            .truncated = record.truncated,
+        };
+    }
+}
+
+static int by_step(const void *left, const void *right)
+{
+    const batch_episode *a = left, *b = right;
+    if (a->step != b->step) return a->step < b->step ? -1 : 1;
+    return a->environment < b->environment ? -1 : a->environment > b->environment;
+}
+
+corral_status batch_gather(batch *b, const corral_fragment *fragments, uint32_t count,
+                           const corral_policy *policy)
+{
+    size_t episodes = 0;
+    for (uint32_t i = 0; i < count; i++)
+        episodes += fragments[i].header.ended_count;
+    corral_status status = reserve_episodes(b, episodes);
+    if (status != CORRAL_OK) return status;
+    b->usable_count = b->episode_count = 0;
+    b->failures = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const size_t first_row = (size_t)fragments[i].header.env_begin * b->steps;
+        gather_columns(b, &fragments[i], first_row);
+        gather_episodes(b, &fragments[i], first_row);
+        b->failures += fragments[i].header.failed_count;
+    }
+    // Fragments list their episodes by step and then environment; so does the whole round, however it was
+    // cut.
+    if (b->episode_count > 1) qsort(b->episodes, b->episode_count, sizeof *b->episodes, by_step);
+    if (b->observation != b->raw) corral_policy_filter(policy, b->rows, b->raw, b->observation);
+    return CORRAL_OK;
+}
+
+void batch_estimate(batch *b, double gamma, double lambda)
+{
+    for (uint32_t e = 0; e < b->envs; e++) {
+        const size_t row = (size_t)e * b->steps;
+        const advantage_input in = {
+            .steps = b->steps,
+            .reward = b->reward + row,
+            .value = b->value + (size_t)e * (b->steps + 1),
+            .terminated = b->terminated + row,
+            .truncated = b->truncated + row,
+            .final_value = b->final_value + row,
+            .gamma = gamma,
+            .lambda = lambda,
+        };
+        advantage_estimate(&in, b->advantage + row, b->target + row);
+    }
+}
+
+static double value_at(const batch *b, size_t row)
+{
+    return b->value[row + row / b->steps]; // one value more per environment than rows
+}
+
+bool batch_explained_variance(const batch *b, double *out_value)
+{
+    double target_sum = 0, rest_sum = 0;
+    for (size_t i = 0; i < b->usable_count; i++) {
+        const size_t row = b->usable[i];
+        target_sum += b->target[row];
+        rest_sum += b->target[row] - value_at(b, row);
+    }
+    const double target_mean = target_sum / (double)b->usable_count,
+                 rest_mean = rest_sum / (double)b->usable_count;
+    double target_m2 = 0, rest_m2 = 0;
+    for (size_t i = 0; i < b->usable_count; i++) {
+        const size_t row = b->usable[i];
+        const double target = b->target[row] - target_mean,
+                     rest = b->target[row] - value_at(b, row) - rest_mean;
+        target_m2 += target * target;
+        rest_m2 += rest * rest;
+    }
+    if (b->usable_count == 0 || !(target_m2 > 0)) return false;
+    *out_value = 1 - rest_m2 / target_m2;
+    return true;
+}

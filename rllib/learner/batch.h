@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 The Corral authors
+
+/// A round's rows, put together from its fragments in (environment, step) order: what an update works on.
+///
+/// How the environments were cut into fragments cannot be seen from here on.
+#ifndef CORRAL_RLLIB_BATCH_H
+#define CORRAL_RLLIB_BATCH_H
+
+#include "corral/policy/policy.h"
+#include "corral/proto/fragment.h"
+
+#include <stdint.h>
+
+/// One finished episode of the round.
+typedef struct batch_episode {
+    uint32_t environment; // in the whole run
+    uint32_t step;        // of the round
+    uint32_t length;
+    uint64_t number;
+    double episode_return;
+    uint8_t terminated, truncated;
+} batch_episode;
+
+typedef struct batch {
+    uint32_t envs, steps, observation_size;
+    size_t rows;        // envs x steps
+    float *raw;         // [rows, observation_size] as the environments gave them
+    float *observation; // the same, filtered; `raw` itself where nothing is filtered
+    int32_t *action;    // [rows] and so on
+    float *log_prob, *value, *reward, *advantage, *target;
+    uint8_t *terminated, *truncated;
+    float *final_value; // [rows], 0 but where an episode was cut off
+    uint32_t *usable;   // indices of the rows that may be trained on, ascending
+    size_t usable_count;
+    batch_episode *episodes; // by (step, environment)
+    size_t episode_count, episode_capacity;
+    uint64_t failures; // environments that failed in the round
+} batch;
+
+CORRAL_MUST_USE corral_status batch_init(batch *b, uint32_t envs, uint32_t steps,
+                                         const corral_policy_config *policy);
+void batch_finish(batch *b);
+
+/// Copies the fragments (in order of their environments, all of them), and filters with the policy that
+/// acted.
+CORRAL_MUST_USE corral_status batch_gather(batch *b, const corral_fragment *fragments, uint32_t count,
+                                           const corral_policy *policy);
+/// Fills advantage and target.
+void batch_estimate(batch *b, double gamma, double lambda);
+/// 1 - Var(target - value) / Var(target) over the usable rows; false where the targets do not vary.
+bool batch_explained_variance(const batch *b, double *out_value);
+
+#endif

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 The Corral authors
+
+/// Proximal policy optimisation (Schulman et al. 2017), clipped surrogate.
+///
+///   for each epoch: shuffle the rows; for each minibatch:
+///     A <- (A - mean A) / (std A + 1e-8)             (per minibatch, if asked for)
+///     lanes of rows, in parallel: gradient of [surrogate + c_v value loss - c_e entropy]
+///     sum of the lanes in a fixed tree, clip the norm, one Adam step
+///     stop when the divergence from the acting policy exceeds 1.5 target_kl
+///
+/// A minibatch is a list of row indices into the batch. Each lane copies its rows into buffers of its own in
+/// small blocks, records them on a tape, and adds their gradient to the lane's block.
+#include "ppo.h"
+
+#include "corral/base/rng.h"
+#include "corral/core/ops.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK_ROWS = 128 }; // rows on a tape at a time; a multiple of CORRAL_LANE_ROWS
+
+/// What one thread works in.
+typedef struct ppo_bench {
+    corral_tape *tape;
+    float *observation; // [BLOCK_ROWS, observation_size]
+    int32_t action[BLOCK_ROWS];
+    float log_prob[BLOCK_ROWS], value[BLOCK_ROWS], advantage[BLOCK_ROWS], target[BLOCK_ROWS];
+} ppo_bench;
+
+struct ppo {
+    corral_ppo_config config;
+    uint64_t run_seed;
+    corral_policy *policy;
+    corral_team *team;
+    corral_optimizer *optimizer;
+    ppo_bench *bench; // one per thread
+    uint32_t *order;  // [usable rows] this epoch's permutation
+    size_t order_capacity;
+    // the minibatch in work
+    const batch *batch;
+    const uint32_t *rows;
+    size_t row_count;
+    float clip_range, entropy_coefficient;
+    float advantage_mean, advantage_scale;
+    corral_ppo_stats lane_stats[CORRAL_LANES];
+    corral_status lane_status[CORRAL_LANES];
+    char lane_error[CORRAL_LANES][256];
+};
+
+// --- life -------------------------------------------------------------------------------------------------
+
+static corral_status create_benches(ppo *p)
+{
+    const unsigned threads = corral_team_size(p->team);
+    p->bench = calloc(threads, sizeof *p->bench);
+    if (p->bench == NULL)
+        return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for %u learner threads", threads);
+    const size_t bytes = BLOCK_ROWS * corral_policy_get_config(p->policy)->observation_size * sizeof(float);
+    for (unsigned i = 0; i < threads; i++) {
+        corral_status status = corral_tape_create(&p->bench[i].tape);
+        if (status != CORRAL_OK) return status;
+        p->bench[i].observation = aligned_alloc(64, (bytes + 63) / 64 * 64);
+        if (p->bench[i].observation == NULL)
+            return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for %u learner threads", threads);
+    }
+    return CORRAL_OK;
+}
+
+corral_status ppo_create(const corral_ppo_config *config, uint64_t run_seed, corral_policy *policy,
+                         corral_team *team, ppo **out_ppo)
+{
+    ppo *p = calloc(1, sizeof *p);
+    if (p == NULL) return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for PPO");
+    p->config = *config;
+    p->run_seed = run_seed;
+    p->policy = policy;
+    p->team = team;
+    corral_optimizer_config optimizer = corral_optimizer_config_default();
+    optimizer.epsilon = config->adam_epsilon;
+    optimizer.max_grad_norm = config->max_grad_norm;
+    corral_status status = corral_optimizer_create(&optimizer, corral_policy_params(policy), &p->optimizer);
+    if (status == CORRAL_OK) status = create_benches(p);
+    if (status != CORRAL_OK) {
+        ppo_destroy(p);
+        return status;
+    }
+    *out_ppo = p;
+    return CORRAL_OK;
+}
+
+void ppo_destroy(ppo *p)
+{
+    if (p == NULL) return;
+    for (unsigned i = 0; p->bench != NULL && i < corral_team_size(p->team); i++) {
+        corral_tape_destroy(p->bench[i].tape);
+        free(p->bench[i].observation);
+    }
+    free(p->bench);
+    free(p->order);
+    corral_optimizer_destroy(p->optimizer);
+    free(p);
+}
+
+corral_optimizer *ppo_optimizer(ppo *p)
+{
+    return p->optimizer;
+}
+
+// --- one lane ---------------------------------------------------------------------------------------------
+
+static void gather_block(const ppo *p, ppo_bench *bench, const uint32_t *rows, size_t count)
+{
+    const batch *b = p->batch;
+    const size_t width = b->observation_size;
+    for (size_t i = 0; i < count; i++) {
+        const size_t row = rows[i];
+        memcpy(bench->observation + i * width, b->observation + row * width, width * sizeof(float));
+        bench->action[i] = b->action[row];
+        bench->log_prob[i] = b->log_prob[row];
+        bench->value[i] = b->value[row + row / b->steps]; // one value more per environment than rows
+        bench->advantage[i] = (b->advantage[row] - p->advantage_mean) * p->advantage_scale;
+        bench->target[i] = b->target[row];
+    }
+}
+
+static corral_status learn_block(const ppo *p, ppo_bench *bench, size_t count, void *gradient,
+                                 corral_ppo_stats *stats)
+{
+    const corral_ppo_terms terms = {
+        .action = bench->action,
+        .old_log_prob = bench->log_prob,
+        .old_value = bench->value,
+        .advantage = bench->advantage,
+        .value_target = bench->target,
+        .clip_range = p->clip_range,
+        .value_clip_range = (float)p->config.value_clip_range,
+        .value_coefficient = (float)p->config.value_coefficient,
+        .entropy_coefficient = p->entropy_coefficient,
+        .total_rows = p->row_count,
+    };
+    corral_tensor *logits, *value;
+    corral_tape_reset(bench->tape, corral_policy_params(p->policy), gradient);
+    corral_policy_graph(p->policy, bench->tape, count, bench->observation, &logits, &value);
+    return corral_backward(corral_ppo_loss(logits, value, &terms, stats));
+}
+
+static void learn_lane(void *context, size_t lane_index, unsigned thread)
+{
+    ppo *p = context;
+    ppo_bench *bench = &p->bench[thread];
+    const corral_lane lane = corral_lane_at(p->row_count, lane_index);
+    void *gradient = corral_optimizer_lane(p->optimizer, lane_index);
+    corral_status status = CORRAL_OK;
+    p->lane_stats[lane_index] = (corral_ppo_stats){0};
+    for (size_t at = 0; at < lane.count && status == CORRAL_OK; at += BLOCK_ROWS) {
+        const size_t count = lane.count - at < BLOCK_ROWS ? lane.count - at : BLOCK_ROWS;
+        gather_block(p, bench, p->rows + lane.first + at, count);
+        status = learn_block(p, bench, count, gradient, &p->lane_stats[lane_index]);
+    }
+    p->lane_status[lane_index] = status;
+    if (status != CORRAL_OK)
+        strncpy(p->lane_error[lane_index], corral_last_error(), sizeof p->lane_error[0] - 1);
+}
+
+// --- one minibatch ----------------------------------------------------------------------------------------
+
+/// Mean 0 and deviation 1 (with n - 1) over the minibatch. A single row has no deviation and is left as it
+/// is.
+static void measure_advantage(ppo *p)
+{
+    p->advantage_mean = 0;
+    p->advantage_scale = 1;
+    if (!p->config.normalize_advantage || p->row_count < 2) return;
+    double sum = 0, m2 = 0;
+    for (size_t i = 0; i < p->row_count; i++)
+        sum += (double)p->batch->advantage[p->rows[i]];
+    const double mean = sum / (double)p->row_count;
+    for (size_t i = 0; i < p->row_count; i++) {
+        const double deviation = (double)p->batch->advantage[p->rows[i]] - mean;
+        m2 += deviation * deviation;
+    }
+    p->advantage_mean = (float)mean;
+    p->advantage_scale = (float)(1.0 / (sqrt(m2 / (double)(p->row_count - 1)) + 1e-8));
+}
+
+static corral_status sum_lanes(const ppo *p, size_t lanes, corral_ppo_stats *out_stats)
+{
+    *out_stats = (corral_ppo_stats){0};
+    for (size_t i = 0; i < lanes; i++) {
+        const corral_ppo_stats *lane = &p->lane_stats[i];
+        if (p->lane_status[i] != CORRAL_OK) return corral_fail(p->lane_status[i], "%s", p->lane_error[i]);
+        out_stats->policy_loss += lane->policy_loss;
+        out_stats->value_loss += lane->value_loss;
+        out_stats->entropy += lane->entropy;
+        out_stats->approx_kl += lane->approx_kl;
+        out_stats->clip_fraction += lane->clip_fraction;
+        out_stats->max_ratio_deviation = fmax(out_stats->max_ratio_deviation, lane->max_ratio_deviation);
+        out_stats->rows += lane->rows;
+    }
+    return CORRAL_OK;
+}
+
+static corral_status learn_minibatch(ppo *p, double learning_rate, corral_ppo_stats *out_stats,
+                                     double *out_norm)
+{
+    measure_advantage(p);
+    const size_t lanes = corral_lane_count(p->row_count);
+    corral_team_run(p->team, lanes, learn_lane, p);
+    corral_status status = sum_lanes(p, lanes, out_stats);
+    if (status != CORRAL_OK) return status;
+    return corral_optimizer_step(p->optimizer, lanes, learning_rate, p->team, out_norm);
+}
+
+// --- the update -------------------------------------------------------------------------------------------
+
+static corral_status shuffle(ppo *p, const batch *b, uint64_t epoch)
+{
+    if (b->usable_count > p->order_capacity) {
+        free(p->order);
+        p->order = calloc(b->usable_count, sizeof *p->order);
+        p->order_capacity = p->order != NULL ? b->usable_count : 0;
+        if (p->order == NULL)
+            return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory to shuffle %zu rows", b->usable_count);
+    }
+    const uint64_t key = corral_stream_key(p->run_seed, CORRAL_STREAM_SHUFFLE, epoch);
+    corral_stream_permutation(key, 0, p->order, (uint32_t)b->usable_count);
+    for (size_t i = 0; i < b->usable_count; i++)
+        p->order[i] = b->usable[p->order[i]];
+    return CORRAL_OK;
+}
+
+static void add_means(ppo_result *result, const corral_ppo_stats *stats, double norm)
+{
+    const double rows = (double)stats->rows;
+    result->policy_loss += stats->policy_loss / rows;
+    result->value_loss += stats->value_loss / rows;
+    result->entropy += stats->entropy / rows;
+    result->approx_kl += stats->approx_kl / rows;
+    result->clip_fraction += stats->clip_fraction / rows;
+    result->grad_norm += norm;
+}
+
+static void finish_means(const ppo *p, ppo_result *result)
+{
+    if (result->minibatches == 0) return;
+    const double count = (double)result->minibatches;
+    double *const sums[] = {&result->policy_loss, &result->value_loss,    &result->entropy,
+                            &result->approx_kl,   &result->clip_fraction, &result->grad_norm};
+    for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++)
+        *sums[i] /= count;
+    result->loss = result->policy_loss + p->config.value_coefficient * result->value_loss -
+                   result->entropy_coefficient * result->entropy;
+}
+
+/// One pass. Writes whether the divergence says stop.
+static corral_status learn_epoch(ppo *p, ppo_result *result, bool *out_stop)
+{
+    const batch *b = p->batch;
+    const size_t size = (size_t)p->config.minibatch;
+    for (size_t at = 0; at < b->usable_count && !*out_stop; at += size) {
+        p->rows = p->order + at;
+        p->row_count = b->usable_count - at < size ? b->usable_count - at : size;
+        corral_ppo_stats stats;
+        double norm = 0;
+        corral_status status = learn_minibatch(p, result->learning_rate, &stats, &norm);
+        if (status == CORRAL_ERROR_NOT_FINITE) {
+            result->skipped++;
+            continue;
+        }
+        if (status != CORRAL_OK) return status;
+        if (result->minibatches == 0) result->first_ratio_deviation = stats.max_ratio_deviation;
+        result->minibatches++;
+        add_means(result, &stats, norm);
+        *out_stop =
+            p->config.target_kl > 0 && stats.approx_kl / (double)stats.rows > 1.5 * p->config.target_kl;
+    }
+    return CORRAL_OK;
+}
+
+corral_status ppo_update(ppo *p, batch *b, double progress, uint64_t update, ppo_result *out_result)
+{
+    ppo_result result = {
+        .learning_rate = corral_schedule_at(&p->config.learning_rate, progress),
+        .clip_range = corral_schedule_at(&p->config.clip_range, progress),
+        .entropy_coefficient = corral_schedule_at(&p->config.entropy_coefficient, progress),
+    };
+    batch_estimate(b, p->config.gamma, p->config.lambda);
+    p->batch = b;
+    p->clip_range = (float)result.clip_range;
+    p->entropy_coefficient = (float)result.entropy_coefficient;
+    bool stop = false;
+    for (int64_t epoch = 0; epoch < p->config.epochs && !stop; epoch++) {
+        corral_status status = shuffle(p, b, update * (uint64_t)p->config.epochs + (uint64_t)epoch);
+        if (status == CORRAL_OK) status = learn_epoch(p, &result, &stop);
+        if (status != CORRAL_OK) return status;
+        result.epochs++;
+    }
+    finish_means(p, &result);
+    *out_result = result;
+    return CORRAL_OK;
+}

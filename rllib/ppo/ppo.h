@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 The Corral authors
+
+/// One PPO update: epochs of minibatches over a batch. ppo.md has the equations.
+#ifndef CORRAL_RLLIB_PPO_H
+#define CORRAL_RLLIB_PPO_H
+
+#include "../learner/batch.h"
+
+#include "corral/base/threads.h"
+#include "corral/core/optim.h"
+#include "corral/rllib/config.h"
+
+typedef struct ppo ppo;
+
+/// What an update did: means over the rows of its minibatches.
+typedef struct ppo_result {
+    double policy_loss, value_loss, entropy, approx_kl, clip_fraction, loss, grad_norm;
+    double first_ratio_deviation; // largest |ratio - 1| in the first minibatch: exactly 0
+    double learning_rate, clip_range, entropy_coefficient;
+    uint64_t minibatches; // that changed the weights
+    uint64_t skipped;     // not finite
+    uint64_t epochs;      // begun
+} ppo_result;
+
+/// `policy` is trained in place. The team and the policy must outlive it.
+CORRAL_MUST_USE corral_status ppo_create(const corral_ppo_config *config, uint64_t run_seed,
+                                         corral_policy *policy, corral_team *team, ppo **out_ppo);
+void ppo_destroy(ppo *p);
+
+/// Updates the policy from the batch (advantages estimated here). `progress` (0 to 1) moves the schedules;
+/// `update` numbers the update in the run, for the order of rows.
+CORRAL_MUST_USE corral_status ppo_update(ppo *p, batch *b, double progress, uint64_t update,
+                                         ppo_result *out_result);
+
+corral_optimizer *ppo_optimizer(ppo *p);
+
+#endif

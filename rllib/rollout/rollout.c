@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 The Corral authors
+
+#include "rollout.h"
+
+#include "corral/base/file.h"
+#include "corral/base/rng.h"
+#include "corral/envs/batch.h"
+#include "corral/envs/registry.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct rollout_slice {
+    corral_env_batch *batch;
+    corral_fragment_layout layout;
+    uint32_t env_begin, env_count;
+    uint32_t observation_size;
+    bool started;         // reset or loaded
+    uint64_t next_step;   // of each environment
+    uint64_t *action_key; // [env] stream of action noise
+    // one step of all environments
+    float *observation; // [env, observation_size]: what is acted on next
+    int32_t *action, *env_action;
+    float *uniform, *log_prob, *logits, *value;
+    double *reward;
+    uint8_t *terminated, *truncated, *failed;
+    uint32_t *episode_start; // [env] step of this fragment at which the open episode began
+    corral_episode *ended;
+    uint32_t *ended_row;
+    void *memory; // all of the arrays above
+};
+
+// --- what is told, and how large things are ---------------------------------------------------------------
+
+corral_status rollout_config_init(rollout_config *rollout, const corral_train_config *config,
+                                  const environment_setup *setup, const corral_policy_config *policy)
+{
+    memset(rollout, 0, sizeof *rollout); // padding too: the bytes travel
+    rollout->magic = ROLLOUT_CONFIG_MAGIC;
+    rollout->size = sizeof *rollout;
+    char *library = corral_env_library_path(config->env);
+    const int length = library != NULL
+                           ? snprintf(rollout->env, sizeof rollout->env, "%s:%s", library, setup->type->id)
+                           : snprintf(rollout->env, sizeof rollout->env, "%s", setup->type->id);
+    free(library);
+    if (length < 0 || (size_t)length >= sizeof rollout->env)
+        return corral_fail(CORRAL_ERROR_INVALID, "env: the path of %s is too long", config->env);
+    memcpy(&rollout->env_params, &config->env_params, sizeof rollout->env_params);
+    rollout->max_episode_steps = config->max_episode_steps;
+    rollout->run_seed = (uint64_t)config->seed;
+    rollout->steps = (uint32_t)config->ppo.steps;
+    memcpy(&rollout->policy, policy, sizeof rollout->policy);
+    return CORRAL_OK;
+}
+
+static corral_status create_batch(const rollout_config *config, const environment_setup *setup,
+                                  uint32_t env_begin, uint32_t env_count, corral_env_batch **out_batch)
+{
+    const corral_env_batch_config batch = {
+        .type = setup->type,
+        .count = env_count,
+        .first_index = env_begin,
+        .run_seed = config->run_seed,
+        .role = CORRAL_STREAM_ENVIRONMENT,
+        .max_episode_steps = config->max_episode_steps,
+        .param_values = setup->values,
+    };
+    return corral_env_batch_create(&batch, out_batch);
+}
+
+static corral_status layout_of(const rollout_config *config, const environment_setup *setup,
+                               const corral_env_batch *batch, uint32_t env_count,
+                               corral_fragment_layout *out_layout)
+{
+    const corral_fragment_spec spec = {
+        .env_count = env_count,
+        .steps = config->steps,
+        .observation_bytes = setup->observation_size * (uint32_t)sizeof(float),
+        .action_count = setup->action_count,
+        .state_bytes = (uint32_t)corral_env_batch_state_size(batch),
+    };
+    return corral_fragment_layout_init(&spec, out_layout);
+}
+
+corral_status rollout_fragment_layout(const rollout_config *config, const environment_setup *setup,
+                                      uint32_t env_count, corral_fragment_layout *out_layout)
+{
+    corral_env_batch *batch; // one environment tells how large a state is
+    corral_status status = create_batch(config, setup, 0, 1, &batch);
+    if (status != CORRAL_OK) return status;
+    status = layout_of(config, setup, batch, env_count, out_layout);
+    corral_env_batch_destroy(batch);
+    return status;
+}
+
+// --- the slice --------------------------------------------------------------------------------------------
+
+/// Cuts one block of memory into the slice's arrays, each aligned to 64 bytes; with NULL only measures.
+static size_t cut_arrays(rollout_slice *s, char *memory)
+{
+    const size_t n = s->env_count, actions = s->layout.spec.action_count;
+    size_t used = 0;
+#define CUT(array, count)                                                                                    \
+    do {                                                                                                     \
+        if (memory != NULL) s->array = (void *)(memory + used);                                              \
+        used += ((count) * sizeof *s->array + 63) / 64 * 64;                                                 \
+    } while (0)
+    CUT(action_key, n);
+    CUT(observation, n * s->observation_size);
+    CUT(action, n);
+    CUT(env_action, n);
+    CUT(uniform, n);
+    CUT(log_prob, n);
+    CUT(logits, n * actions);
+    CUT(value, n);
+    CUT(reward, n);
+    CUT(terminated, n);
+    CUT(truncated, n);
+    CUT(failed, n);
+    CUT(episode_start, n);
+    CUT(ended, n);
+    CUT(ended_row, n);
+#undef CUT
+    return used;
+}
+
+corral_status rollout_slice_create(const rollout_config *config, const environment_setup *setup,
+                                   uint32_t env_begin, uint32_t env_count, rollout_slice **out_slice)
+{
+    rollout_slice *slice = calloc(1, sizeof *slice);
+    if (slice == NULL) return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a slice of environments");
+    slice->env_begin = env_begin;
+    slice->env_count = env_count;
+    slice->observation_size = setup->observation_size;
+    corral_status status = create_batch(config, setup, env_begin, env_count, &slice->batch);
+    if (status == CORRAL_OK) status = layout_of(config, setup, slice->batch, env_count, &slice->layout);
+    if (status == CORRAL_OK) {
+        const size_t size = cut_arrays(slice, NULL);
+        slice->memory = aligned_alloc(64, size);
+        if (slice->memory == NULL) {
+            status =
+                corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a slice of %u environments", env_count);
+        } else {
+            memset(slice->memory, 0, size);
+            cut_arrays(slice, slice->memory);
+        }
+    }
+    if (status != CORRAL_OK) {
+        rollout_slice_destroy(slice);
+        return status;
+    }
+    for (uint32_t i = 0; i < env_count; i++)
+        slice->action_key[i] = corral_stream_key(config->run_seed, CORRAL_STREAM_ACTION, env_begin + i);
+    *out_slice = slice;
+    return CORRAL_OK;
+}
+
+void rollout_slice_destroy(rollout_slice *slice)
+{
+    if (slice == NULL) return;
+    corral_env_batch_destroy(slice->batch);
+    free(slice->memory);
+    free(slice);
+}
+
+const corral_fragment_layout *rollout_slice_layout(const rollout_slice *slice)
+{
+    return &slice->layout;
+}
+
+corral_status rollout_slice_seek(rollout_slice *slice, const rollout_request *request, const void *state)
+{
+    const size_t states = (size_t)slice->env_count * slice->layout.spec.state_bytes;
+    const size_t observations = (size_t)slice->env_count * slice->layout.spec.observation_bytes;
+    const corral_env_rows rows = {slice->observation, slice->layout.spec.observation_bytes};
+    corral_status status = CORRAL_OK;
+    if (request->state_bytes > 0) {
+        if (request->state_bytes != states + observations)
+            return corral_fail(CORRAL_ERROR_CORRUPT, "a request's state has %u bytes where %zu are expected",
+                               request->state_bytes, states + observations);
+        memcpy(slice->observation, (const char *)state + states, observations);
+        status = corral_env_batch_load(slice->batch, state, states, &rows);
+    } else if (slice->started && slice->next_step == request->first_step) {
+        return CORRAL_OK;
+    } else if (request->first_step == 0) {
+        status = corral_env_batch_reset(slice->batch, &rows);
+    } else {
+        return corral_fail(
+            CORRAL_ERROR_STALE,
+            "environments %u to %u stand at step %llu, a fragment from step %llu was asked for",
+            slice->env_begin, slice->env_begin + slice->env_count - 1, (unsigned long long)slice->next_step,
+            (unsigned long long)request->first_step);
+    }
+    slice->started = status == CORRAL_OK;
+    slice->next_step = request->first_step;
+    return status;
+}
+
+// --- collecting -------------------------------------------------------------------------------------------
+
+static inline char *column(void *block, size_t offset)
+{
+    return (char *)block + offset;
+}
+
+static void store_observations(const rollout_slice *s, void *block, uint32_t t)
+{
+    const size_t bytes = s->layout.spec.observation_bytes, rows = (size_t)s->layout.spec.steps + 1;
+    for (uint32_t i = 0; i < s->env_count; i++)
+        memcpy(column(block, s->layout.observation) + (i * rows + t) * bytes,
+               s->observation + (size_t)i * s->observation_size, bytes);
+}
+
+static void store_step(const rollout_slice *s, void *block, uint32_t t)
+{
+    const size_t steps = s->layout.spec.steps, actions = s->layout.spec.action_count;
+    int32_t *action = (void *)column(block, s->layout.action);
+    float *logits = (void *)column(block, s->layout.logits),
+          *log_prob = (void *)column(block, s->layout.log_prob);
+    float *value = (void *)column(block, s->layout.value), *reward = (void *)column(block, s->layout.reward);
+    uint8_t *terminated = (void *)column(block, s->layout.terminated);
+    uint8_t *truncated = (void *)column(block, s->layout.truncated),
+            *valid = (void *)column(block, s->layout.valid);
+    for (size_t i = 0; i < s->env_count; i++) {
+        const size_t at = i * steps + t;
+        action[at] = s->action[i];
+        memcpy(logits + at * actions, s->logits + i * actions, actions * sizeof *logits);
+        log_prob[at] = s->log_prob[i];
+        value[i * (steps + 1) + t] = s->value[i];
+        reward[at] = (float)s->reward[i];
+        terminated[at] = s->terminated[i];
+        truncated[at] = s->truncated[i];
+        valid[at] = 1;
+    }
+}
+
+/// Rows of an episode that failed are not trained on, from its first one in this fragment.
+static void strike_failed(rollout_slice *s, void *block, uint32_t t)
+{
+    uint8_t *valid = (void *)column(block, s->layout.valid);
+    for (uint32_t i = 0; i < s->env_count; i++) {
+        if (!s->failed[i]) continue;
+        for (uint32_t k = s->episode_start[i]; k <= t; k++)
+            valid[(size_t)i * s->layout.spec.steps + k] = 0;
+        s->episode_start[i] = t + 1;
+    }
+}
+
+static void store_ended(rollout_slice *s, void *block, uint32_t t, uint32_t first, uint32_t count)
+{
+    for (uint32_t k = 0; k < count; k++) {
+        const corral_fragment_ended record = {
+            .episode_return = s->ended[k].episode_return,
+            .number = s->ended[k].number,
+            .length = s->ended[k].length,
+            .environment = s->ended_row[k],
+            .step = t,
+            .terminated = s->ended[k].terminated,
+            .truncated = s->ended[k].truncated,
+        };
+        memcpy(column(block, s->layout.ended + (first + k) * s->layout.ended_stride), &record, sizeof record);
+        s->episode_start[s->ended_row[k]] = t + 1;
+    }
+}
+
+/// V of the last observation of each episode that was cut off rather than ended: what its return goes on
+/// with.
+static corral_status value_of_cut(rollout_slice *s, corral_policy *policy, void *block, uint32_t ended_count)
+{
+    for (uint32_t k = 0; k < ended_count; k++) {
+        char *at = column(block, s->layout.ended + k * s->layout.ended_stride);
+        corral_fragment_ended record;
+        memcpy(&record, at, sizeof record);
+        if (record.terminated) continue;
+        corral_status status = corral_policy_act(policy, 1, (const float *)(const void *)(at + sizeof record),
+                                                 NULL, &(corral_policy_output){.value = &record.final_value});
+        if (status != CORRAL_OK) return status;
+        memcpy(at, &record, sizeof record);
+    }
+    return CORRAL_OK;
+}
+
+static void write_header(const rollout_slice *s, const corral_policy *policy, uint32_t worker, void *block,
+                         uint32_t ended_count, uint32_t failed_count, size_t *out_length)
+{
+    const corral_fragment_header header = {
+        .magic = CORRAL_FRAGMENT_MAGIC,
+        .format = CORRAL_FRAGMENT_VERSION,
+        .length = s->layout.ended + ended_count * s->layout.ended_stride,
+        .policy_version = corral_policy_version(policy),
+        .first_step = s->next_step,
+        .spec = s->layout.spec,
+        .env_begin = s->env_begin,
+        .ended_count = ended_count,
+        .failed_count = failed_count,
+        .worker = worker,
+    };
+    memcpy(block, &header, sizeof header);
+    *out_length = header.length;
+}
+
+static corral_status play_step(rollout_slice *s, corral_policy *policy, void *block, uint32_t t,
+                               uint32_t *ended_count, uint32_t *failed_count)
+{
+    for (uint32_t i = 0; i < s->env_count; i++)
+        s->uniform[i] = corral_stream_float(s->action_key[i], s->next_step + t);
+    corral_status status = corral_policy_act(policy, s->env_count, s->observation, s->uniform,
+                                             &(corral_policy_output){.action = s->action,
+                                                                     .env_action = s->env_action,
+                                                                     .log_prob = s->log_prob,
+                                                                     .logits = s->logits,
+                                                                     .value = s->value});
+    if (status != CORRAL_OK) return status;
+    store_observations(s, block, t);
+
+    const corral_env_rows actions = {s->env_action, sizeof *s->env_action};
+    const corral_env_rows observation = {s->observation, s->layout.spec.observation_bytes};
+    const corral_env_rows final = {column(block, s->layout.ended + *ended_count * s->layout.ended_stride) +
+                                       sizeof(corral_fragment_ended),
+                                   s->layout.ended_stride};
+    corral_env_batch_step step = {
+        .observation = &observation,
+        .final_observation = &final,
+        .reward = s->reward,
+        .terminated = s->terminated,
+        .truncated = s->truncated,
+        .ended = s->ended,
+        .ended_row = s->ended_row,
+        .failed = s->failed,
+    };
+    status = corral_env_batch_step_all(s->batch, &actions, &step);
+    if (status != CORRAL_OK) return status;
+    store_step(s, block, t);
+    store_ended(s, block, t, *ended_count, step.ended_count);
+    *ended_count += step.ended_count;
+    if (step.failed_count > 0) strike_failed(s, block, t);
+    *failed_count += step.failed_count;
+    return CORRAL_OK;
+}
+
+corral_status rollout_slice_collect(rollout_slice *s, corral_policy *policy, uint32_t worker,
+                                    corral_beacon *beacon, void *block, size_t capacity, size_t *out_length)
+{
+    CORRAL_ASSERT(s->started);
+    const uint32_t steps = s->layout.spec.steps;
+    if (capacity < s->layout.capacity)
+        return corral_fail(CORRAL_ERROR_FULL, "a block of %zu bytes is too small for a fragment of %zu",
+                           capacity, s->layout.capacity);
+    memset(s->episode_start, 0, s->env_count * sizeof *s->episode_start);
+    uint32_t ended_count = 0, failed_count = 0;
+    for (uint32_t t = 0; t < steps; t++) {
+        if (beacon != NULL) atomic_store_explicit(&beacon->word[2], s->next_step + t, memory_order_relaxed);
+        corral_status status = play_step(s, policy, block, t, &ended_count, &failed_count);
+        if (status != CORRAL_OK) return status;
+    }
+    store_observations(s, block, steps);
+    corral_status status = corral_policy_act(policy, s->env_count, s->observation, NULL,
+                                             &(corral_policy_output){.value = s->value});
+    if (status == CORRAL_OK) status = value_of_cut(s, policy, block, ended_count);
+    if (status != CORRAL_OK) return status;
+    float *value = (void *)column(block, s->layout.value);
+    for (size_t i = 0; i < s->env_count; i++) {
+        value[i * (steps + 1) + steps] = s->value[i];
+        corral_env_batch_save(s->batch, (uint32_t)i,
+                              column(block, s->layout.state + i * s->layout.spec.state_bytes));
+    }
+    write_header(s, policy, worker, block, ended_count, failed_count, out_length);
+    s->next_step += steps;
+    return CORRAL_OK;
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 The Corral authors
+
+/// The start and the end of a run.
+#include "trainer.h"
+
+#include "corral/base/clock.h"
+#include "corral/base/file.h"
+#include "corral/core/ops.h"
+#include "corral/proto/checkpoint.h"
+
+#include <cjson/cJSON.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static corral_policy_config policy_config_of(const corral_train_config *config,
+                                             const environment_setup *setup)
+{
+    const corral_network_config *network = &config->network;
+    corral_policy_config policy;
+    memset(&policy, 0, sizeof policy); // its bytes travel to the workers
+    policy.observation_size = setup->observation_size;
+    policy.action_count = setup->action_count;
+    policy.action_start = setup->action_start;
+    policy.hidden = network->hidden;
+    policy.activation = network->activation == 0 ? CORRAL_TANH : CORRAL_RELU;
+    policy.shared = network->shared;
+    policy.initialisation = (corral_initialisation)network->initialisation;
+    policy.normalize_observation = network->normalize_observation;
+    policy.observation_clip = network->observation_clip;
+    return policy;
+}
+
+static corral_status init_from(corral_trainer *trainer, const char *from)
+{
+    char *checkpoint = NULL, *path = NULL;
+    corral_policy *saved = NULL;
+    corral_status status = corral_checkpoint_find(from, 0, &checkpoint);
+    if (status == CORRAL_OK) status = corral_checkpoint_verify(checkpoint);
+    if (status == CORRAL_OK) path = corral_format("%s/policy.safetensors", checkpoint);
+    if (status == CORRAL_OK)
+        status = path != NULL ? corral_policy_read(path, &saved) : CORRAL_ERROR_NO_MEMORY;
+    if (status == CORRAL_OK) {
+        uint32_t taken, left;
+        corral_policy_take(trainer->policy, saved, &taken, &left);
+        if (taken == 0)
+            status = corral_fail(CORRAL_ERROR_INVALID, "%s: no layer of its network fits this one", path);
+        char *line = corral_format("started from %s: %u entries taken, %u left as initialised", checkpoint,
+                                   taken, left);
+        if (line != NULL && trainer->folder != NULL) corral_run_folder_log(trainer->folder, line);
+        free(line);
+    }
+    corral_policy_destroy(saved);
+    free(checkpoint);
+    free(path);
+    return status;
+}
+
+/// Seconds that earlier sessions of a run took, from its run.json; 0 where there is none.
+static double earlier_seconds(const char *run)
+{
+    char *path = corral_format("%s/run.json", run), *text = NULL;
+    size_t size;
+    double seconds = 0;
+    if (path != NULL && corral_file_read(path, 1 << 20, &text, &size) == CORRAL_OK) {
+        cJSON *root = cJSON_ParseWithLength(text, size);
+        const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, "seconds");
+        if (cJSON_IsNumber(item) && item->valuedouble > 0) seconds = item->valuedouble;
+        cJSON_Delete(root);
+    }
+    free(text);
+    free(path);
+    return seconds;
+}
+
+/// A run's folder from a path to it or to one of its checkpoints.
+static char *run_of(const char *resume, const char *checkpoint)
+{
+    const char *inside = strstr(checkpoint, "/checkpoints/");
+    if (inside == NULL) return corral_format("%s", resume);
+    return corral_format("%.*s", (int)(inside - checkpoint), checkpoint);
+}
+
+static corral_status open_folder(corral_trainer *trainer, const corral_train_options *options,
+                                 const char *checkpoint)
+{
+    if (options->no_files) return CORRAL_OK;
+    if (checkpoint == NULL)
+        return corral_run_folder_open(options->out, &trainer->config, false, 0, &trainer->folder);
+    char *run = run_of(options->resume, checkpoint), *state_path = corral_format("%s/state.json", checkpoint);
+    train_state state;
+    corral_status status =
+        run == NULL || state_path == NULL ? CORRAL_ERROR_NO_MEMORY : corral_checkpoint_verify(checkpoint);
+    if (status == CORRAL_OK) status = train_state_read(state_path, &state, NULL);
+    if (status == CORRAL_OK) {
+        const bool same = options->out == NULL || strcmp(options->out, run) == 0;
+        trainer->earlier_seconds = earlier_seconds(run);
+        status = corral_run_folder_open(same ? run : options->out, &trainer->config, same, state.env_steps,
+                                        &trainer->folder);
+    }
+    free(run);
+    free(state_path);
+    return status;
+}
+
+static corral_status start(corral_trainer *trainer, const corral_train_options *options,
+                           const char *checkpoint)
+{
+    const corral_train_config *config = &trainer->config;
+    corral_status status = open_folder(trainer, options, checkpoint);
+    const unsigned threads = config->threads > 0 ? (unsigned)config->threads : corral_available_cores();
+    if (status == CORRAL_OK) status = corral_team_create(threads, &trainer->team);
+    const corral_policy_config policy = policy_config_of(config, &trainer->setup);
+    if (status == CORRAL_OK) status = corral_policy_create(&policy, (uint64_t)config->seed, &trainer->policy);
+    if (status == CORRAL_OK)
+        status = rollout_config_init(&trainer->rollout, config, &trainer->setup, &policy);
+    if (status == CORRAL_OK)
+        status = batch_init(&trainer->batch, (uint32_t)config->envs, (uint32_t)config->ppo.steps, &policy);
+    if (status == CORRAL_OK)
+        status =
+            ppo_create(&config->ppo, (uint64_t)config->seed, trainer->policy, trainer->team, &trainer->ppo);
+    if (status == CORRAL_OK && options->init_from != NULL) status = init_from(trainer, options->init_from);
+    const sampler_config sampling = {
+        .train = config,
+        .setup = &trainer->setup,
+        .rollout = &trainer->rollout,
+        .cluster = options->cluster,
+        .team = trainer->team,
+        .policy_bytes = status == CORRAL_OK ? corral_policy_bytes(trainer->policy) : 0,
+    };
+    if (status == CORRAL_OK) status = sampler_create(&sampling, &trainer->sampler);
+    if (status == CORRAL_OK && checkpoint != NULL) status = trainer_restore(trainer, checkpoint);
+    if (status == CORRAL_OK) status = sampler_publish(trainer->sampler, trainer->policy);
+    if (trainer->state.env_steps >= (uint64_t)config->stop.steps) trainer->stop_reason = CORRAL_STOP_STEPS;
+    return status;
+}
+
+corral_status corral_trainer_create(const corral_train_config *config, const corral_train_options *options,
+                                    corral_trainer **out_trainer)
+{
+    static const corral_train_options no_options = {0};
+    if (options == NULL) options = &no_options;
+    corral_trainer *trainer = calloc(1, sizeof *trainer);
+    if (trainer == NULL) return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a run");
+    trainer->config = *config;
+    trainer->started_ns = trainer->last_best_ns = corral_now_ns();
+    char *checkpoint = NULL;
+    corral_status status = corral_train_config_check(config);
+    if (status == CORRAL_OK)
+        status = environment_setup_init(&trainer->setup, config->env, &config->env_params);
+    if (status == CORRAL_OK && options->resume != NULL)
+        status = corral_checkpoint_find(options->resume, 0, &checkpoint);
+    if (status == CORRAL_OK) status = start(trainer, options, checkpoint);
+    free(checkpoint);
+    if (status != CORRAL_OK) {
+        corral_run_folder_discard(trainer->folder);
+        trainer->folder = NULL;
+        corral_trainer_destroy(trainer);
+        return status;
+    }
+    *out_trainer = trainer;
+    return CORRAL_OK;
+}
+
+static void summarise(corral_trainer *trainer, corral_train_summary *out)
+{
+    *out =
+        (corral_train_summary){.stop_reason = trainer->stop_reason, .run_folder = "", .final_checkpoint = ""};
+    trainer_report(trainer, &out->last);
+    const sampler_stats runtime = sampler_get_stats(trainer->sampler);
+    out->deterministic = runtime.deterministic;
+    out->note = runtime.note;
+    if (trainer->folder == NULL) return;
+    out->run_folder = corral_run_folder_path(trainer->folder);
+    if (trainer->saved) {
+        free(trainer->final_checkpoint);
+        trainer->final_checkpoint = corral_run_folder_checkpoint_path(trainer->folder, trainer->saved_step);
+        if (trainer->final_checkpoint != NULL) out->final_checkpoint = trainer->final_checkpoint;
+    }
+}
+
+corral_status corral_trainer_finish(corral_trainer *trainer, corral_train_summary *out_summary)
+{
+    if (trainer->stop_reason == CORRAL_STOP_RUNNING) trainer->stop_reason = CORRAL_STOP_INTERRUPTED;
+    corral_status status = CORRAL_OK;
+    // After a failure the last finished iteration is what can be gone on from; a half-done one is not saved
+    // as if it were whole.
+    if (trainer->folder != NULL) status = trainer_save(trainer);
+    if (status == CORRAL_OK) status = trainer_save_best(trainer);
+    summarise(trainer, out_summary);
+    if (trainer->folder != NULL) {
+        const corral_status written = corral_run_folder_summary(trainer->folder, out_summary);
+        if (status == CORRAL_OK) status = written;
+    }
+    return status;
+}
+
+void corral_trainer_destroy(corral_trainer *trainer)
+{
+    if (trainer == NULL) return;
+    sampler_destroy(trainer->sampler);
+    ppo_destroy(trainer->ppo);
+    batch_finish(&trainer->batch);
+    snapshot_finish(&trainer->best);
+    corral_policy_destroy(trainer->policy);
+    corral_team_destroy(trainer->team);
+    corral_run_folder_close(trainer->folder);
+    free(trainer->final_checkpoint);
+    free(trainer);
+}
+
+const corral_train_config *corral_trainer_config(const corral_trainer *trainer)
+{
+    return &trainer->config;
+}
+
+const char *corral_trainer_folder(const corral_trainer *trainer)
+{
+    return trainer->folder != NULL ? corral_run_folder_path(trainer->folder) : "";
+}

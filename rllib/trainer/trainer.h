@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 The Corral authors
+
+/// What the files of the trainer share. create.c starts and ends a run, iterate.c is its loop, save.c keeps
+/// it.
+#ifndef CORRAL_RLLIB_TRAINER_H
+#define CORRAL_RLLIB_TRAINER_H
+
+#include "../environment.h"
+#include "../learner/batch.h"
+#include "../ppo/ppo.h"
+#include "../rollout/sampler.h"
+#include "../state.h"
+
+#include "corral/rllib/run_folder.h"
+#include "corral/rllib/train.h"
+
+#include <stdatomic.h>
+
+/// A run at one moment, complete enough to be written later.
+typedef struct snapshot {
+    bool filled;
+    train_state state;
+    void *policy; // packed
+    uint64_t optimizer_steps;
+    float *moments[2]; // copies of the optimizer's state blocks
+    unsigned char *states, *observations;
+    bool have_states;
+} snapshot;
+
+struct corral_trainer {
+    corral_train_config config;
+    environment_setup setup;
+    rollout_config rollout;
+    corral_team *team;
+    corral_policy *policy;
+    ppo *ppo;
+    sampler *sampler;
+    batch batch;
+    corral_run_folder *folder; // NULL: no files
+    train_state state;
+    snapshot best;       // of the best evaluation so far, not written yet
+    uint64_t saved_step; // of the newest checkpoint written
+    bool saved;
+    bool stepped; // this session has trained
+    corral_stop_reason stop_reason;
+    char failure[512];
+    atomic_bool interrupted;
+    ppo_result update;
+    bool explained_known;
+    double explained_variance;
+    bool evaluated; // in the last iteration
+    // time, in ns; not part of the state
+    int64_t started_ns, last_best_ns;
+    double earlier_seconds; // of sessions before a resume
+    uint64_t session_first_step;
+    int64_t sample_ns, learn_ns, evaluate_ns;
+    char message[512];
+    char *final_checkpoint;
+};
+
+// --- save.c -----------------------------------------------------------------------------------------------
+
+/// Copies everything that changes. [between iterations]
+CORRAL_MUST_USE corral_status snapshot_take(snapshot *s, corral_trainer *trainer);
+void snapshot_finish(snapshot *s);
+/// Writes a checkpoint of now, once per step: a second call for the same step does nothing.
+CORRAL_MUST_USE corral_status trainer_save(corral_trainer *trainer);
+/// Writes the best one, if it has not been, and names it.
+CORRAL_MUST_USE corral_status trainer_save_best(corral_trainer *trainer);
+/// Brings policy, optimizer, counters and environments back from a checkpoint folder.
+CORRAL_MUST_USE corral_status trainer_restore(corral_trainer *trainer, const char *checkpoint);
+
+// --- iterate.c --------------------------------------------------------------------------------------------
+
+void trainer_report(corral_trainer *trainer, corral_train_report *out_report);
+
+#endif
