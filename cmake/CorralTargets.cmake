@@ -1,5 +1,6 @@
 # The three things that a folder's CMakeLists.txt says: a layer, a program, a test.
 # Each layer exports only its own include folder, so that an include of a layer that is not linked does not compile.
+# Two targets gather what they make: `programs` is what training needs, `thread-tests` the tests labelled threads.
 
 set(CORRAL_WARNINGS -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla
     -Wcast-qual -Wwrite-strings -Wundef -Wno-missing-field-initializers)
@@ -35,6 +36,14 @@ function(corral_program name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin ENABLE_EXPORTS ON)
   target_link_options(${name} PRIVATE -Wl,--as-needed)
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  corral_gather(programs ${name})
+endfunction()
+
+function(corral_gather gathering target)
+  if(NOT TARGET ${gathering})
+    add_custom_target(${gathering})
+  endif()
+  add_dependencies(${gathering} ${target})
 endfunction()
 
 # corral_test(core_gradients SOURCES gradients.c LINKS corral_core [LABELS threads long] [SECONDS 60] [ARGS ...])
@@ -55,6 +64,9 @@ function(corral_test name)
     CORRAL_SOURCE_DIR="${CMAKE_SOURCE_DIR}" CORRAL_BIN_DIR="${CMAKE_BINARY_DIR}/bin")
   set_target_properties(test_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests ENABLE_EXPORTS ON)
   add_test(NAME ${name} COMMAND test_${name} ${arg_ARGS})
+  if("threads" IN_LIST arg_LABELS)
+    corral_gather(thread-tests test_${name})
+  endif()
   corral_test_properties(${name} ${arg_SECONDS} "${arg_LABELS}")
 endfunction()
 
