@@ -57,8 +57,7 @@ static void report_failure(const actor_process *process, corral_status failure)
     (void)sent; // a consumer that is gone needs no reason
 }
 
-// --- the first message
-// -----------------------------------------------------------------------------------------------
+// --- the first message -------------------------------------------------------------------------------------
 
 // What the actor starts itself must not keep these open: end-of-file on them is how others learn that the
 // actor died.
@@ -117,8 +116,7 @@ static corral_status begin(actor_process *process, const corral_actor_class *con
     return status;
 }
 
-// --- weights
-// ---------------------------------------------------------------------------------------------------------
+// --- weights -----------------------------------------------------------------------------------------------
 
 static corral_status reserve_weights(actor_process *process, size_t size)
 {
@@ -163,8 +161,7 @@ static corral_status take_newest_weights(actor_process *process)
     return CORRAL_OK;
 }
 
-// --- leases and calls
-// ------------------------------------------------------------------------------------------------
+// --- leases and calls --------------------------------------------------------------------------------------
 
 static corral_status fill_block(actor_process *process, const corral_message *lease)
 {

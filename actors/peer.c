@@ -50,8 +50,7 @@ struct corral_peer {
     char tail[CORRAL_MESSAGE_TAIL_MAX + 1];
 };
 
-// --- opening and closing
-// ---------------------------------------------------------------------------------------------
+// --- opening and closing -----------------------------------------------------------------------------------
 
 static corral_status map_segment(corral_peer *peer, const corral_peer_config *config)
 {
@@ -158,8 +157,7 @@ void corral_peer_beacon(const corral_peer *peer, char *out_text, size_t size)
     corral_beacon_format(peer->segment.data, out_text, size);
 }
 
-// --- to the actor
-// ----------------------------------------------------------------------------------------------------
+// --- to the actor ------------------------------------------------------------------------------------------
 
 static corral_status send_now(corral_peer *peer, const corral_message *message, const void *tail)
 {
@@ -257,8 +255,7 @@ void corral_peer_release(corral_peer *peer, uint32_t block)
     peer->free_count++;
 }
 
-// --- from the actor
-// --------------------------------------------------------------------------------------------------
+// --- from the actor ----------------------------------------------------------------------------------------
 
 // The text is kept in the peer's buffer, where an event's data live.
 CORRAL_PRINTF(3, 4)

@@ -46,8 +46,7 @@ typedef struct spawner_state {
     char tail[CORRAL_MESSAGE_TAIL_MAX];
 } spawner_state;
 
-// --- beginning
-// -------------------------------------------------------------------------------------------------------
+// --- beginning ---------------------------------------------------------------------------------------------
 
 static void close_all_between(unsigned first, unsigned last)
 {
@@ -92,8 +91,7 @@ static bool begin(spawner_state *state, pid_t agent)
     return state->signals >= 0 && getppid() == agent;
 }
 
-// --- requests
-// --------------------------------------------------------------------------------------------------------
+// --- requests ----------------------------------------------------------------------------------------------
 
 static void end_by(spawner_state *state, int64_t kill_at)
 {
@@ -153,8 +151,7 @@ static void take_request(spawner_state *state)
         if (fds[i] >= 0) close(fds[i]);
 }
 
-// --- exits
-// -----------------------------------------------------------------------------------------------------------
+// --- exits -------------------------------------------------------------------------------------------------
 
 static void take_signals(spawner_state *state)
 {
@@ -193,8 +190,7 @@ static void tell_exits(spawner_state *state)
     state->may_tell = false;
 }
 
-// --- the loop
-// --------------------------------------------------------------------------------------------------------
+// --- the loop ----------------------------------------------------------------------------------------------
 
 static int next_look_ms(const spawner_state *state)
 {
