@@ -89,7 +89,7 @@ static const char *skip_string(const char *text, const char *end)
 {
     for (text++; text < end && *text != '"'; text++) {
         if (*text != '\\') continue;
-        text++;
+        if (++text == end) return NULL;
         if (end - text >= 5 && memcmp(text, "u0000", 5) == 0) return NULL;
     }
     return text < end ? text + 1 : NULL;
@@ -191,6 +191,7 @@ static corral_status read_shape(const cJSON *item, corral_stored_tensor *tensor)
 // Where a tensor lies in the file's data.
 typedef struct extent {
     uint64_t begin, end;
+    size_t tensor; // its index
 } extent;
 
 static corral_status read_extent(const cJSON *item, uint64_t data_size, extent *out_extent)
@@ -268,7 +269,7 @@ static int compare_extents(const void *a, const void *b)
     return (x->end > y->end) - (x->end < y->end);
 }
 
-// Reorders the extents.
+// Leaves the extents in order.
 static corral_status check_cover(extent *extents, size_t count, uint64_t data_size)
 {
     qsort(extents, count, sizeof *extents, compare_extents);
@@ -294,7 +295,7 @@ static corral_status copy_data(corral_safetensors *file, const extent *extents, 
     if (file->data == NULL) return no_memory();
     unsigned char *place = file->data;
     for (size_t i = 0; i < file->count; i++) {
-        corral_stored_tensor *tensor = &file->tensors[i];
+        corral_stored_tensor *tensor = &file->tensors[extents[i].tensor];
         memcpy(place, data + extents[i].begin, tensor->size);
         tensor->data = place;
         place += round_up(tensor->size);
@@ -309,13 +310,15 @@ static corral_status read_tensors(corral_safetensors *file, extent *extents, con
     cJSON_ArrayForEach(item, file->table)
     {
         if (is_metadata(item)) continue;
-        const corral_status status =
-            read_tensor(item, data_size, &file->tensors[file->count], &extents[file->count]);
+        extent *where = &extents[file->count];
+        where->tensor = file->count;
+        const corral_status status = read_tensor(item, data_size, &file->tensors[file->count], where);
         if (status != CORRAL_OK) return corral_fail_within(status, "tensor \"%.100s\"", item->string);
         file->count++;
     }
-    const corral_status status = copy_data(file, extents, data);
-    return status == CORRAL_OK ? check_cover(extents, file->count, data_size) : status;
+    // Before anything is allocated by their sizes: tensors that overlap could ask for any amount.
+    const corral_status status = check_cover(extents, file->count, data_size);
+    return status == CORRAL_OK ? copy_data(file, extents, data) : status;
 }
 
 static corral_status read_file(corral_safetensors *file, const unsigned char *bytes, size_t size)
