@@ -206,12 +206,13 @@ static void descendants_are_gone_when_an_exit_is_told(void)
     CU_ASSERT_TRUE(nothing_is_left(CORRAL_SECOND));
 }
 
+// Also what has lost its parent, as long as it stays in the group of a living child.
 static void a_neighbour_is_left_alone(void)
 {
     corral_spawner *spawner;
     pid_t one = 0, other = 0;
     TEST_OK(corral_spawner_start(&spawner));
-    const int neighbour = spawn_and_await(spawner, "stubborn", &one);
+    const int neighbour = spawn_and_await(spawner, "orphan", &one);
     const int victim = spawn_and_await(spawner, "family", &other);
     TEST_OK(corral_spawner_signal(spawner, other, SIGKILL));
     await_code(spawner, other);

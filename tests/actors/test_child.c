@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void sleep_for_ever(void)
@@ -52,6 +53,21 @@ static int report(int argc, char **argv)
     return 0;
 }
 
+// Its grandchild lost its parent, is in this process's group, and alone holds descriptor 3.
+static int leave_orphan_and_stay(void)
+{
+    const pid_t middle = fork();
+    if (middle == 0) {
+        if (fork() == 0) sleep_for_ever();
+        _exit(0);
+    }
+    waitpid(middle, NULL, 0);
+    if (write(3, "up", 2) != 2) return 1;
+    close(3);
+    sleep_for_ever();
+    return 0;
+}
+
 int test_child_main(int argc, char **argv)
 {
     const char *what = argv[1];
@@ -64,6 +80,7 @@ int test_child_main(int argc, char **argv)
         return 0;
     }
     if (strcmp(what, "family") == 0) test_fork_stubborn_family();
+    if (strcmp(what, "orphan") == 0) return leave_orphan_and_stay();
     if (strcmp(what, "stubborn") == 0) signal(SIGTERM, SIG_IGN);
     if (write(3, "up", 2) != 2) return 1;
     sleep_for_ever();

@@ -72,8 +72,9 @@ static corral_status fill_fill(void *self, const void *request_bytes, size_t req
         .count = actor->context.count,
         .incarnation = actor->context.incarnation,
     };
+    unsigned char *pattern = (unsigned char *)(fragment + 1);
     for (uint64_t i = 0; i < request.length; i++)
-        fragment->pattern[i] = test_pattern(request.seed, i);
+        pattern[i] = test_pattern(request.seed, i);
     *out_length = sizeof *fragment + request.length;
     return CORRAL_OK;
 }

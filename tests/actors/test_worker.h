@@ -21,8 +21,7 @@ typedef struct test_fragment {
     uint64_t torn;        // how often a set of weights was not all one word
     uint64_t weight_sets; // how many came
     uint64_t index, count, incarnation;
-    unsigned char pattern[];
-} test_fragment;
+} test_fragment; // then the pattern
 
 static inline unsigned char test_pattern(uint64_t seed, uint64_t i)
 {
