@@ -4,6 +4,7 @@
 # a user's own may call anything that a public header names. Only names that begin with corral_ leave it.
 get_property(layers GLOBAL PROPERTY CORRAL_LAYERS)
 get_property(include_folders GLOBAL PROPERTY CORRAL_INCLUDE_DIRS)
+list(REMOVE_DUPLICATES include_folders)
 set(version_script ${CMAKE_CURRENT_LIST_DIR}/libcorral.map)
 
 list(TRANSFORM layers REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE layer_objects)
