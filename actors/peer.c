@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 The Corral authors
 
-/// The consumer's end of an actor's socket. Nothing here waits: what a full socket does not take is told as
-/// CORRAL_ERROR_FULL, and news of weights, which may be merged, are kept until they go through.
+/// The consumer's end of an actor's socket. Nothing waits for a busy actor: what a full socket does not take
+/// is told as CORRAL_ERROR_FULL, and news of weights, which may be merged, are kept until they go through.
 ///
 /// A block is free, leased, or sealed (filled and not yet released). Each lease gets a generation of its own,
 /// and a SEALED message has to name an open lease's tag, offset and generation. What breaks these rules comes
@@ -12,6 +12,7 @@
 #include "beacon.h"
 #include "corral/actors/actor.h"
 #include "corral/actors/message.h"
+#include "corral/base/clock.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -20,6 +21,8 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#define IDLE_TIMEOUT CORRAL_SECOND
 
 enum {
     DROPPED_AT_ONCE = 64, // messages that are no event, per receive: a flood of them must not keep the caller
@@ -43,7 +46,7 @@ struct corral_peer {
     uint32_t block_count, free_count, actor;
     uint32_t next_block; // where the search for a free one begins
     uint64_t generation; // of the newest lease
-    uint32_t open_calls;
+    uint32_t open_leases, open_calls;
     peer_state state;
     corral_message weights; // news that the socket was too full for; kind 0: none
     peer_block *blocks;
@@ -159,20 +162,31 @@ void corral_peer_beacon(const corral_peer *peer, char *out_text, size_t size)
 
 // --- to the actor ------------------------------------------------------------------------------------------
 
-static corral_status send_now(corral_peer *peer, const corral_message *message, const void *tail)
+static corral_status send_within(corral_peer *peer, const corral_message *message, const void *tail,
+                                 int64_t timeout_ns)
 {
     if (peer->state >= PEER_BROKEN)
         return corral_fail(CORRAL_ERROR_LOST, "actor %u is gone", (unsigned)peer->actor);
-    return corral_fail_within(corral_message_send(peer->socket, message, tail, NULL, 0, 0), "actor %u",
-                              (unsigned)peer->actor);
+    return corral_fail_within(corral_message_send(peer->socket, message, tail, NULL, 0, timeout_ns),
+                              "actor %u", (unsigned)peer->actor);
 }
 
-static corral_status send_kept_weights(corral_peer *peer)
+static corral_status send_kept_weights(corral_peer *peer, int64_t timeout_ns)
 {
     if (peer->weights.kind == 0) return CORRAL_OK;
-    const corral_status status = send_now(peer, &peer->weights, NULL);
+    const corral_status status = send_within(peer, &peer->weights, NULL, timeout_ns);
     if (status == CORRAL_OK) peer->weights.kind = 0;
     return status;
+}
+
+// A busy actor ends what it does with an event, after which the caller tries again. An idle one gives no
+// event, but it is just reading what fills the socket: wait for that.
+static corral_status send_work(corral_peer *peer, const corral_message *message, const void *tail)
+{
+    const bool is_idle = peer->state == PEER_READY && peer->open_leases == 0 && peer->open_calls == 0;
+    const int64_t timeout_ns = is_idle ? IDLE_TIMEOUT : 0;
+    const corral_status status = send_kept_weights(peer, timeout_ns);
+    return status == CORRAL_OK ? send_within(peer, message, tail, timeout_ns) : status;
 }
 
 corral_status corral_peer_weights(corral_peer *peer, const corral_board *board)
@@ -186,7 +200,7 @@ corral_status corral_peer_weights(corral_peer *peer, const corral_board *board)
         .generation = board->generation,
         .version = board->version,
     };
-    const corral_status status = send_kept_weights(peer);
+    const corral_status status = send_kept_weights(peer, 0);
     return status == CORRAL_ERROR_FULL ? CORRAL_OK : status; // kept: they go before the next lease
 }
 
@@ -206,8 +220,6 @@ corral_status corral_peer_lease(corral_peer *peer, uint64_t tag, const void *req
     if (peer->free_count == 0)
         return corral_fail(CORRAL_ERROR_FULL, "actor %u: all %u blocks are leased or not yet released",
                            (unsigned)peer->actor, (unsigned)peer->block_count);
-    corral_status status = send_kept_weights(peer);
-    if (status != CORRAL_OK) return status;
 
     const uint32_t block = find_free_block(peer);
     const corral_message lease = {
@@ -219,10 +231,11 @@ corral_status corral_peer_lease(corral_peer *peer, uint64_t tag, const void *req
         .length = peer->block_bytes,
         .generation = peer->generation + 1,
     };
-    status = send_now(peer, &lease, request);
+    const corral_status status = send_work(peer, &lease, request);
     if (status != CORRAL_OK) return status;
     peer->generation++;
     peer->free_count--;
+    peer->open_leases++;
     peer->next_block = (block + 1) % peer->block_count;
     peer->blocks[block] = (peer_block){.state = BLOCK_LEASED, .tag = tag, .generation = lease.generation};
     return CORRAL_OK;
@@ -234,8 +247,6 @@ corral_status corral_peer_call(corral_peer *peer, uint64_t tag, uint32_t method,
     if (size > CORRAL_MESSAGE_TAIL_MAX)
         return corral_fail(CORRAL_ERROR_INVALID, "a call's arguments of %zu bytes are too large, at most %d",
                            size, CORRAL_MESSAGE_TAIL_MAX);
-    corral_status status = send_kept_weights(peer);
-    if (status != CORRAL_OK) return status;
     const corral_message call = {
         .kind = CORRAL_MESSAGE_CALL,
         .tail_size = (uint32_t)size,
@@ -243,7 +254,7 @@ corral_status corral_peer_call(corral_peer *peer, uint64_t tag, uint32_t method,
         .tag = tag,
         .code = method,
     };
-    status = send_now(peer, &call, arguments);
+    const corral_status status = send_work(peer, &call, arguments);
     if (status == CORRAL_OK) peer->open_calls++;
     return status;
 }
@@ -303,6 +314,7 @@ static corral_status take_sealed(corral_peer *peer, const corral_message *sealed
         return broken(peer, out_event, "the actor sealed %" PRIu64 " bytes in a block of %zu", sealed->length,
                       peer->block_bytes);
     peer->blocks[block].state = BLOCK_SEALED;
+    peer->open_leases--;
     *out_event = (corral_peer_event){
         .kind = CORRAL_PEER_SEALED,
         .tag = sealed->tag,
@@ -379,7 +391,7 @@ corral_status corral_peer_receive(corral_peer *peer, corral_peer_event *out_even
         status = take_message(peer, &message, out_event);
     }
     if (status != CORRAL_ERROR_EMPTY) return status;
-    const corral_status kept = send_kept_weights(peer); // the actor may have made room
-    (void)kept;                                         // a loss is seen by the next receive
+    const corral_status kept = send_kept_weights(peer, 0); // the actor may have made room
+    (void)kept;                                            // a loss is seen by the next receive
     return CORRAL_ERROR_EMPTY;
 }

@@ -221,6 +221,20 @@ static void a_waiting_lease_gets_weights_that_come_later(void)
     stop();
 }
 
+// A full socket and no lease open: no event would come to try again after, so the lease itself waits for
+// room.
+static void a_flood_of_weights_leaves_room_for_a_lease(void)
+{
+    start();
+    for (uint64_t version = 1; version <= 20000; version++) {
+        TEST_OK(corral_board_publish(&rig.board, version, &version, sizeof version));
+        announce();
+    }
+    lease(1, 0);
+    CU_ASSERT_EQUAL(take(1).version, 20000);
+    stop();
+}
+
 // --- calls ------------------------------------------------------------------------------------------------
 
 static void calls_are_answered_in_order(void)
@@ -322,6 +336,7 @@ int main(void)
             {"a lease has the weights announced before it", a_lease_has_the_weights_announced_before_it},
             {"overtaken weights are replaced by newer ones", overtaken_weights_are_replaced_by_newer_ones},
             {"a waiting lease gets weights that come later", a_waiting_lease_gets_weights_that_come_later},
+            {"a flood of weights leaves room for a lease", a_flood_of_weights_leaves_room_for_a_lease},
             {"calls are answered in order", calls_are_answered_in_order},
             {"a class without calls says so", a_class_without_calls_says_so},
             {"an actor has six descriptors", an_actor_has_six_descriptors},

@@ -287,6 +287,7 @@ static void weights_are_merged_when_the_socket_is_full(void)
     corral_board board;
     TEST_OK(corral_board_create(8, &board));
     TEST_FAILS(corral_peer_weights(peer, &board), CORRAL_ERROR_EMPTY, "published");
+    lease(8);
     for (uint64_t version = 1; version <= 100000; version++) {
         TEST_OK(corral_board_publish(&board, version, &version, sizeof version));
         TEST_OK(corral_peer_weights(peer, &board));

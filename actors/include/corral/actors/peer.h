@@ -5,7 +5,10 @@
 ///
 /// Nothing that the actor says is trusted: a sealed message must name a lease that is open, with this
 /// incarnation, and a length within the block. What lies in the block is the reader's to validate, after
-/// copying its header. [one thread at a time]
+/// copying its header.
+///
+/// Nothing waits for a busy actor: where the socket is full, a lease or a call is CORRAL_ERROR_FULL (an event
+/// will come: try again after it), and news of weights are kept until they go through. [one thread at a time]
 #ifndef CORRAL_ACTORS_PEER_H
 #define CORRAL_ACTORS_PEER_H
 
@@ -51,7 +54,8 @@ typedef struct corral_peer_event {
     corral_status status; // REPLY, ERROR
 } corral_peer_event;
 
-/// Sends HELLO. The actor answers READY.
+/// Sends HELLO. The actor answers READY. Leases may be granted before that. End-of-file is seen only when
+/// nobody else holds the actor's end of the socket: close it in this process once the actor has been started.
 CORRAL_MUST_USE corral_status corral_peer_open(const corral_peer_config *config, corral_peer **out_peer);
 /// Asks the actor to stop (STOP) and closes; blocks not yet released become invalid.
 void corral_peer_close(corral_peer *peer);
@@ -71,7 +75,8 @@ CORRAL_MUST_USE corral_status corral_peer_call(corral_peer *peer, uint64_t tag, 
                                                const void *arguments, size_t size);
 void corral_peer_release(corral_peer *peer, uint32_t block);
 
-/// The next event, without waiting: CORRAL_ERROR_EMPTY when there is none.
+/// The next event, without waiting: CORRAL_ERROR_EMPTY when there is none, CORRAL_ERROR_LOST after the event
+/// LOST. An actor that breaks the rules gives an event ERROR with what it did, and then LOST.
 CORRAL_MUST_USE corral_status corral_peer_receive(corral_peer *peer, corral_peer_event *out_event);
 
 /// What the actor's beacon says, as a sentence part: "stepping environments 0 to 3, step 17"; "" when it says

@@ -21,7 +21,7 @@ extern "C" {
 
 typedef struct corral_spawner corral_spawner;
 
-/// Forks the spawner. Call while the process has one thread.
+/// Forks the spawner. Call on the main thread, while the process has no other: its death ends the spawner.
 CORRAL_MUST_USE corral_status corral_spawner_start(corral_spawner **out_spawner);
 /// Ends all children (TERM, then KILL after one second) and the spawner itself; returns when all are gone.
 void corral_spawner_stop(corral_spawner *spawner);
@@ -50,7 +50,9 @@ typedef struct corral_spawner_exit {
 /// Readable when an exit may be there, or when the spawner is gone.
 int corral_spawner_fd(const corral_spawner *spawner);
 /// Without waiting: CORRAL_ERROR_EMPTY when there is none, CORRAL_ERROR_LOST when the spawner is gone. By the
-/// time an exit is told, the child's process group and what it left behind have been ended.
+/// time an exit is told, the child's process group and what it left behind have been ended. (An orphan in a
+/// session of its own belongs to nobody in particular and is ended at the next exit of any child: actors must
+/// not leave daemons.)
 CORRAL_MUST_USE corral_status corral_spawner_next_exit(corral_spawner *spawner,
                                                        corral_spawner_exit *out_exit);
 
