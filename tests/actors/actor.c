@@ -273,7 +273,7 @@ static void an_actor_has_six_descriptors(void)
     TEST_OK(corral_peer_call(actor.peer, 1, TEST_CALL_FDS, NULL, 0));
     const corral_peer_event event = next(CORRAL_PEER_REPLY);
     CU_ASSERT_EQUAL(event.length, 12);
-    for (char fd = '0'; fd <= '5'; fd++)
+    for (int fd = '0'; fd <= '5'; fd++)
         CU_ASSERT_PTR_NOT_NULL(memchr(event.data, fd, event.length));
     stop();
 }

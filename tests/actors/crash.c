@@ -51,6 +51,8 @@ static void expect_beacon(void)
 static void a_death_is_seen_within_a_second(void)
 {
     static const char *const ways[] = {"segv", "abort", "exit", "pipe"};
+    const char *sanitizer = getenv("CORRAL_SANITIZER"); // writes its report before the end
+    const int64_t limit = sanitizer != NULL && sanitizer[0] != '\0' ? 20 * CORRAL_SECOND : CORRAL_SECOND;
     TEST_OK(rig_start(&rig));
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         corral_peer_event event;
@@ -59,9 +61,6 @@ static void a_death_is_seen_within_a_second(void)
             expect_event(CORRAL_PEER_SEALED, CORRAL_SECOND, &event);
             TEST_OK(corral_peer_lease(actor.peer, 1, "abort", 5));
         }
-        const int64_t limit = getenv("CORRAL_SANITIZER") != NULL && getenv("CORRAL_SANITIZER")[0] != '\0'
-                                  ? 20 * CORRAL_SECOND // a sanitizer writes its report first
-                                  : CORRAL_SECOND;
         expect_event(CORRAL_PEER_LOST, limit, &event);
         expect_beacon();
         const int status = expect_exit().status;

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 typedef struct fill_actor {
@@ -121,10 +122,10 @@ static corral_status crash_create(const corral_actor_context *context, const voi
     return CORRAL_OK;
 }
 
-static void write_to_null(void)
+static void write_where_nothing_is(void)
 {
-    volatile int *volatile nowhere = NULL;
-    *nowhere = 1;
+    char *page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    *(volatile char *)page = 1;
 }
 
 static void claim(uint64_t tag, uint64_t length)
@@ -149,7 +150,7 @@ static corral_status crash_fill(void *self, const void *request, size_t request_
     for (uint64_t i = 0; i < 3; i++)
         atomic_store_explicit(&beacon->word[i], i == 2 ? 17 : 3 * i, memory_order_relaxed);
 
-    if (strcmp(what, "segv") == 0) write_to_null();
+    if (strcmp(what, "segv") == 0) write_where_nothing_is();
     if (strcmp(what, "abort") == 0) abort();
     if (strcmp(what, "exit") == 0) _exit(0);
     if (strcmp(what, "hang") == 0)

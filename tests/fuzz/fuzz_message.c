@@ -3,6 +3,8 @@
 
 /// Feeds a peer what an actor that has lost its mind might send. The input is a row of datagrams, each with
 /// its size in front (two bytes, little endian). Whatever comes, an event's data must lie where they may lie.
+#include "fuzz.h"
+
 #include "corral/actors/actor.h"
 #include "corral/actors/message.h"
 #include "corral/actors/peer.h"
@@ -13,8 +15,6 @@
 #include <unistd.h>
 
 enum { BLOCK = 1000, BLOCKS = 3 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 static corral_segment segment;
 
