@@ -301,7 +301,7 @@ static void a_killed_spawner_takes_its_children_along(void)
     kill(spawner_pid, SIGKILL);
     CU_ASSERT_TRUE(rig_sees_end_of_file(child, 5 * CORRAL_SECOND));
     corral_spawner_exit ended;
-    TEST_FAILS(corral_spawner_next_exit(spawner, &ended), CORRAL_ERROR_LOST, "spawner");
+    TEST_FAILS(rig_await_exit(spawner, 5 * CORRAL_SECOND, &ended), CORRAL_ERROR_LOST, "spawner");
     TEST_FAILS(spawn(spawner, &(spawn_options){"exit", "0", NULL, {-1, -1, -1, -1}, -1}, &pid),
                CORRAL_ERROR_LOST, "spawner");
     close(child);
