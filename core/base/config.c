@@ -413,6 +413,8 @@ corral_status corral_config_set_value(const corral_field *fields, void *config, 
                                       const char *value)
 {
     const size_t size = strlen(value);
+    if (!corral_text_is_one_line(key, strlen(key)))
+        return corral_fail(CORRAL_ERROR_INVALID, "a key holds a line break, a control character or no UTF-8");
     if (size > TEXT_LIMIT) return corral_fail(CORRAL_ERROR_INVALID, "%s: the value has %zu bytes", key, size);
     return take_text(fields, config, NULL, key, value, size);
 }

@@ -26,21 +26,43 @@ bool corral_scalar_is_null(const corral_scalar *scalar)
            strcmp(scalar->text, "Null") == 0 || strcmp(scalar->text, "NULL") == 0;
 }
 
-// The sequences of UTF-8 that YAML does not print, or takes for a line break.
-static bool is_unprintable(const unsigned char *byte, size_t left)
+// The bytes of the UTF-8 sequence at `bytes`, and its code point; 0 where there is none.
+static size_t decode(const unsigned char *bytes, size_t left, uint32_t *out_point)
 {
-    if (byte[0] < 0x20 || byte[0] == 0x7F) return true;
-    if (left >= 2 && byte[0] == 0xC2 && byte[1] >= 0x80 && byte[1] <= 0x9F) return true; // C1, with next line
-    if (left < 3) return false;
-    return memcmp(byte, "\xE2\x80\xA8", 3) == 0 || memcmp(byte, "\xE2\x80\xA9", 3) == 0 || // line separators
-           memcmp(byte, "\xEF\xBB\xBF", 3) == 0 || memcmp(byte, "\xEF\xBF\xBE", 3) == 0 || // byte order marks
-           memcmp(byte, "\xEF\xBF\xBF", 3) == 0;
+    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000}; // by length: shorter forms are not valid
+    const unsigned char first = bytes[0];
+    const size_t length = first < 0x80       ? 1
+                          : first >> 5 == 6  ? 2
+                          : first >> 4 == 14 ? 3
+                          : first >> 3 == 30 ? 4
+                                             : 0;
+    if (length == 0 || length > left) return 0;
+    uint32_t point = length == 1 ? first : first & (0x7Fu >> length);
+    for (size_t i = 1; i < length; i++) {
+        if (bytes[i] >> 6 != 2) return 0;
+        point = point << 6 | (bytes[i] & 0x3Fu);
+    }
+    *out_point = point;
+    return point >= smallest[length] ? length : 0;
+}
+
+// What YAML prints, less the line breaks of all alphabets and the byte order mark.
+static bool is_printable(uint32_t point)
+{
+    if (point < 0x20 || (point >= 0x7F && point < 0xA0)) return false; // controls, next line among them
+    if (point == 0x2028 || point == 0x2029) return false;              // line and paragraph separator
+    if (point >= 0xD800 && point < 0xE000) return false;               // halves of UTF-16
+    return point != 0xFEFF && point != 0xFFFE && point != 0xFFFF && point <= 0x10FFFF;
 }
 
 bool corral_text_is_one_line(const char *text, size_t length)
 {
-    for (size_t i = 0; i < length; i++)
-        if (is_unprintable((const unsigned char *)text + i, length - i)) return false;
+    for (size_t i = 0; i < length;) {
+        uint32_t point = 0;
+        const size_t taken = decode((const unsigned char *)text + i, length - i, &point);
+        if (taken == 0 || !is_printable(point)) return false;
+        i += taken;
+    }
     return true;
 }
 

@@ -21,8 +21,8 @@ const void *corral_config_const_place(const corral_field *field, const void *con
 /// Nothing, `~` or `null`.
 bool corral_scalar_is_null(const corral_scalar *scalar);
 
-/// True for text that a line of YAML can hold in double quotes: valid for a terminal, no control characters,
-/// no line breaks of any alphabet.
+/// True for text that a line of YAML can hold in double quotes and a terminal can show: valid UTF-8 without
+/// control characters and without line breaks of any alphabet.
 bool corral_text_is_one_line(const char *text, size_t length);
 
 /// "a whole number", "one of ppo, dqn": what a message says that the field expects. Static text.

@@ -265,6 +265,8 @@ static void words_are_key_equals_value(void)
     TEST_FAILS(corral_config_set(fields, &s, "=3"), CORRAL_ERROR_INVALID, "settings are written key=value");
     TEST_FAILS(corral_config_set(fields, &s, "ppo.epoch=3"), CORRAL_ERROR_INVALID,
                "ppo.epoch=3: unknown key \"ppo.epoch\"; did you mean \"ppo.epochs\"?");
+    TEST_FAILS(corral_config_set(fields, &s, "env.params.a\x1D=1"), CORRAL_ERROR_INVALID, "a key holds");
+    TEST_FAILS(corral_config_set(fields, &s, "env.params.a\xC3=1"), CORRAL_ERROR_INVALID, "a key holds");
     TEST_FAILS(corral_config_set(fields, &s, "run.name=@"), CORRAL_ERROR_INVALID, "run.name: not valid YAML");
     TEST_FAILS(corral_config_set(fields, &s, "run.name=*a"), CORRAL_ERROR_INVALID, "aliases");
     TEST_OK(corral_config_set_value(fields, &s, "ppo.epochs", "7"));
@@ -300,11 +302,39 @@ static void check_round_trip(const settings *s)
 
 static void what_is_written_reads_back_equal(void)
 {
-    static const char *const texts[] = {
-        "",    "plain", "no",   "null", "~",  "true",  "1e5",   ".inf",
-        "...", "---",   "- x",  "a: b", "#c", " lead", "end ",  "\"q\"",
-        "\\",  "'",     "{a}",  "[1]",  "*a", "&a",    "!t",    "%d",
-        "@x",  "`x",    "a #b", "x:",   "?",  "| x",   "../up", "h\xC3\xA4uslich"};
+    static const char *const texts[] = {"",
+                                        "plain",
+                                        "no",
+                                        "null",
+                                        "~",
+                                        "true",
+                                        "1e5",
+                                        ".inf",
+                                        "...",
+                                        "---",
+                                        "- x",
+                                        "a: b",
+                                        "#c",
+                                        " lead",
+                                        "end ",
+                                        "\"q\"",
+                                        "\\",
+                                        "'",
+                                        "{a}",
+                                        "[1]",
+                                        "*a",
+                                        "&a",
+                                        "!t",
+                                        "%d",
+                                        "@x",
+                                        "`x",
+                                        "a #b",
+                                        "x:",
+                                        "?",
+                                        "| x",
+                                        "../up",
+                                        "h\xC3\xA4uslich",
+                                        "\xF0\x9F\x8E\xB2"};
     static const double numbers[] = {0.1, 1.0 / 3.0, 3e-4, 5e-324, 0x1p-30, 1, 0};
     settings s = defaults();
     s.seed = INT64_MIN;
