@@ -3,14 +3,15 @@
  *
  * Write an environment for Corral: this header alone, C99 or later, or C++.
  *
- * An environment library exports one constant, `corral_env_plugin`, which lists its environments. An environment is
- * only its rules. The host owns episodes: it decides when to reset, counts steps, applies time limits,
- * seeds, records and draws. It steps many instances at once, straight into memory that it owns.
+ * An environment library exports one constant, `corral_env_plugin`, which lists its environments. An
+ * environment is only its rules. The host owns episodes: it decides when to reset, counts steps, applies time
+ * limits, seeds, records and draws. It steps many instances at once, straight into memory that it owns.
  *
  * There are two ways to write one. Fill `single` and describe ONE instance (a struct, reset, step): the host
  * makes batches of it. Or fill `batch` and step all instances in one call, the fast way. Never both.
  *
- *     static int32_t walk_step(void *instance, const void *action, void *observation, corral_env_result *result);
+ *     static int32_t walk_step(void *instance, const void *action, void *observation,
+ *                              corral_env_result *result);
  *     static const corral_env_type types[] = {{.size = sizeof(corral_env_type), .id = "Walk-v0", ...}};
  *     CORRAL_ENV_EXPORT(types, 1);
  *
@@ -24,8 +25,8 @@
  *  - Failures are return codes with a sentence through host->error(); never exit, print or longjmp.
  *  - Compile with -ffp-contract=off where results shall be equal on every machine.
  *
- * Versions: a host loads a plug-in with the same CORRAL_ENV_ABI_MAJOR. Structs begin with their size and only grow at
- * the end; what is new is asked for by name through `extension`.
+ * Versions: a host loads a plug-in with the same CORRAL_ENV_ABI_MAJOR. Structs begin with their size and only
+ * grow at the end; what is new is asked for by name through `extension`.
  */
 #ifndef CORRAL_ENV_H
 #define CORRAL_ENV_H
@@ -40,13 +41,13 @@ extern "C" {
 #define CORRAL_ENV_ABI_MAJOR 1
 #define CORRAL_ENV_ABI_MINOR 0
 
-/* --- spaces ------------------------------------------------------------------------------------------- */
+/* --- spaces */
 
 typedef enum corral_space_kind {
-    CORRAL_SPACE_BOX = 1,       /* `shape` numbers within low..high */
-    CORRAL_SPACE_DISCRETE,      /* one int32: start .. start+n-1 */
-    CORRAL_SPACE_MULTI_DISCRETE,/* `shape` int32s, element i: 0 .. nvec[i]-1 */
-    CORRAL_SPACE_MULTI_BINARY   /* `shape` uint8s, 0 or 1 */
+    CORRAL_SPACE_BOX = 1,        /* `shape` numbers within low..high */
+    CORRAL_SPACE_DISCRETE,       /* one int32: start .. start+n-1 */
+    CORRAL_SPACE_MULTI_DISCRETE, /* `shape` int32s, element i: 0 .. nvec[i]-1 */
+    CORRAL_SPACE_MULTI_BINARY    /* `shape` uint8s, 0 or 1 */
 } corral_space_kind;
 
 typedef enum corral_space_dtype {
@@ -58,20 +59,20 @@ typedef enum corral_space_dtype {
 
 #define CORRAL_SPACE_DIMENSIONS 4
 
-/* One leaf. A plain space is one leaf with path ""; Dict and Tuple spaces are several, in canonical order (keys
- * sorted, then position), with paths like "camera" or "arm/0". */
+/* One leaf. A plain space is one leaf with path ""; Dict and Tuple spaces are several, in canonical order
+ * (keys sorted, then position), with paths like "camera" or "arm/0". */
 typedef struct corral_space {
     const char *path;
     uint32_t kind;  /* corral_space_kind */
     uint32_t dtype; /* corral_space_dtype; DISCRETE and MULTI_DISCRETE: I32, MULTI_BINARY: U8 */
     uint32_t dimension_count;
     uint32_t shape[CORRAL_SPACE_DIMENSIONS]; /* DISCRETE: dimension_count 0 */
-    double low, high;          /* BOX: bounds of every element; -INFINITY and INFINITY for none */
-    const double *low_each;    /* BOX: bounds per element, row-major, or NULL */
+    double low, high;       /* BOX: bounds of every element; -INFINITY and INFINITY for none */
+    const double *low_each; /* BOX: bounds per element, row-major, or NULL */
     const double *high_each;
-    int64_t n;                 /* DISCRETE: how many values */
-    int64_t start;             /* DISCRETE: the first one, usually 0 */
-    const int64_t *nvec;       /* MULTI_DISCRETE */
+    int64_t n;           /* DISCRETE: how many values */
+    int64_t start;       /* DISCRETE: the first one, usually 0 */
+    const int64_t *nvec; /* MULTI_DISCRETE */
 } corral_space;
 
 typedef struct corral_env_spaces {
@@ -81,10 +82,10 @@ typedef struct corral_env_spaces {
     uint32_t action_count;
 } corral_env_spaces;
 
-/* --- what the host offers ------------------------------------------------------------------------------- */
+/* --- what the host offers */
 
-/* NumPy's PCG64, so that seeds start where Gymnasium's start. Put one into each instance. Plain data: it may be copied
- * and saved with the instance. */
+/* NumPy's PCG64, so that seeds start where Gymnasium's start. Put one into each instance. Plain data: it may
+ * be copied and saved with the instance. */
 typedef struct corral_env_rng {
     uint64_t word[4];
     uint32_t spare, has_spare;
@@ -99,18 +100,18 @@ typedef enum corral_env_log_level {
 
 /* Valid as long as the plug-in is loaded; keep the pointer. Every function: [any thread]. */
 typedef struct corral_env_host {
-    uint32_t size;      /* sizeof(corral_env_host) of the host */
-    uint32_t abi_minor; /* of the host */
-    void (*rng_seed)(corral_env_rng *rng, uint64_t seed);              /* default_rng(seed) */
-    double (*rng_double)(corral_env_rng *rng);                         /* random(): [0, 1) */
+    uint32_t size;                                        /* sizeof(corral_env_host) of the host */
+    uint32_t abi_minor;                                   /* of the host */
+    void (*rng_seed)(corral_env_rng *rng, uint64_t seed); /* default_rng(seed) */
+    double (*rng_double)(corral_env_rng *rng);            /* random(): [0, 1) */
     double (*rng_uniform)(corral_env_rng *rng, double low, double high); /* uniform(low, high) */
-    int64_t (*rng_integer)(corral_env_rng *rng, int64_t count);        /* integers(count): 0 .. count-1 */
+    int64_t (*rng_integer)(corral_env_rng *rng, int64_t count);          /* integers(count): 0 .. count-1 */
     /* The sentence of the failure that the current call is about to return. Copied. */
     void (*error)(const char *sentence);
     void (*log)(int32_t level, const char *line);
 } corral_env_host;
 
-/* --- parameters ----------------------------------------------------------------------------------------- */
+/* --- parameters */
 
 /* A setting that people may change: `env.params.gravity: 9.8`. All are numbers; a flag is 0 or 1. */
 typedef struct corral_env_param {
@@ -119,7 +120,7 @@ typedef struct corral_env_param {
     const char *help; /* one line */
 } corral_env_param;
 
-/* --- one instance ----------------------------------------------------------------------------------------- */
+/* --- one instance */
 
 typedef struct corral_env_result {
     double reward;
@@ -127,9 +128,9 @@ typedef struct corral_env_result {
     uint8_t truncated;  /* cut off by the environment itself for a reason outside its rules; usually 0 */
 } corral_env_result;
 
-/* Return 0 for success, anything else (after host->error) for a failure of this instance alone: it is reset and
- * its open episode is dropped. Observations and actions with several leaves: `observation` and `action` point to
- * arrays of pointers, one per leaf; with one leaf they point to its data. */
+/* Return 0 for success, anything else (after host->error) for a failure of this instance alone: it is reset
+ * and its open episode is dropped. Observations and actions with several leaves: `observation` and `action`
+ * point to arrays of pointers, one per leaf; with one leaf they point to its data. */
 typedef struct corral_env_single {
     size_t instance_size; /* bytes, zeroed before init, aligned to 64 */
     /* values[i] belongs to params[i], checked against its range. May be NULL: nothing to set up. */
@@ -139,7 +140,7 @@ typedef struct corral_env_single {
     int32_t (*step)(void *instance, const void *action, void *observation, corral_env_result *result);
 } corral_env_single;
 
-/* --- many instances at once --------------------------------------------------------------------------------- */
+/* --- many instances at once */
 
 /* Row i of leaf k starts at (char *)leaf[k].data + i * leaf[k].stride. Rows are aligned to their element. */
 typedef struct corral_env_rows {
@@ -161,15 +162,15 @@ typedef struct corral_env_batch_functions {
     /* Makes `count` instances. They are reset before they are stepped. */
     int32_t (*create)(const corral_env_host *host, uint32_t count, const double *values, void **out_batch);
     void (*destroy)(void *batch);
-    /* Starts new episodes in the instances with mask[i] != 0 (all where mask is NULL); seed[i] is for instance i.
-     * Writes their observation rows only. */
+    /* Starts new episodes in the instances with mask[i] != 0 (all where mask is NULL); seed[i] is for
+     * instance i. Writes their observation rows only. */
     int32_t (*reset)(void *batch, const uint8_t *mask, const uint64_t *seed, const corral_env_step *out);
     /* One step of all instances. After an end the host resets before it steps again. A non-zero return means
      * that the whole batch failed. */
     int32_t (*step)(void *batch, const corral_env_step *io);
 } corral_env_batch_functions;
 
-/* --- the descriptor --------------------------------------------------------------------------------------------- */
+/* --- the descriptor */
 
 typedef struct corral_env_type {
     uint32_t size;       /* sizeof(corral_env_type) */
@@ -178,10 +179,10 @@ typedef struct corral_env_type {
     corral_env_spaces spaces;
     const corral_env_param *params;
     uint32_t param_count;
-    uint32_t max_episode_steps; /* the usual time limit, applied by the host; 0: none */
-    double reward_threshold;    /* the return that counts as solved; NAN where there is none */
-    double render_fps;          /* 0: 30 */
-    const corral_env_single *single;         /* exactly one of these two */
+    uint32_t max_episode_steps;      /* the usual time limit, applied by the host; 0: none */
+    double reward_threshold;         /* the return that counts as solved; NAN where there is none */
+    double render_fps;               /* 0: 30 */
+    const corral_env_single *single; /* exactly one of these two */
     const corral_env_batch_functions *batch;
     /* Optional abilities by name; NULL for unknown names. The pointer itself may be NULL. */
     const void *(*extension)(const char *name);
@@ -205,19 +206,20 @@ typedef struct corral_env_plugin_descriptor {
 #ifdef __cplusplus
 #define CORRAL_ENV_LINKAGE extern "C"
 #else
-#define CORRAL_ENV_LINKAGE
+#define CORRAL_ENV_LINKAGE extern
 #endif
 
 /* Exports an array of `count` types. Once per library. */
-#define CORRAL_ENV_EXPORT(type_array, count)                                                                  \
-    CORRAL_ENV_LINKAGE CORRAL_ENV_PUBLIC extern const corral_env_plugin_descriptor corral_env_plugin;         \
-    const corral_env_plugin_descriptor corral_env_plugin = {                                                  \
-        CORRAL_ENV_ABI_MAJOR, CORRAL_ENV_ABI_MINOR, sizeof(corral_env_plugin_descriptor), (count), (type_array)}
+#define CORRAL_ENV_EXPORT(type_array, count)                                                                 \
+    CORRAL_ENV_LINKAGE CORRAL_ENV_PUBLIC const corral_env_plugin_descriptor corral_env_plugin;               \
+    const corral_env_plugin_descriptor corral_env_plugin = {CORRAL_ENV_ABI_MAJOR, CORRAL_ENV_ABI_MINOR,      \
+                                                            sizeof(corral_env_plugin_descriptor), (count),   \
+                                                            (type_array)}
 
-/* --- extensions -------------------------------------------------------------------------------------------------- */
+/* --- extensions */
 
-/* Save and load: the run can stop and go on as if it had not, and a lost worker's episodes go on elsewhere. For a
- * `single` type `batch` is the instance and `index` is 0. */
+/* Save and load: the run can stop and go on as if it had not, and a lost worker's episodes go on elsewhere.
+ * For a `single` type `batch` is the instance and `index` is 0. */
 #define CORRAL_ENV_STATE "corral.state"
 typedef struct corral_env_state {
     uint32_t size;

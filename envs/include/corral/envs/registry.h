@@ -16,9 +16,9 @@ extern "C" {
 ///   "CartPole-v1"                    built in
 ///   "./walk.so:Walk-v0"              of a library, loaded on first use and kept
 ///   "./walk.so"                      the same, where the library has just one
-/// Everything in the library's descriptor is checked before it is used: version, sizes, pointers, ids, spaces,
-/// parameters. Messages name the file, what is wrong and what to do; an unknown id gets the nearest name.
-/// The result lives as long as the program. [any thread]
+/// Everything in the library's descriptor is checked before it is used: version, sizes, pointers, ids,
+/// spaces, parameters. Messages name the file, what is wrong and what to do; an unknown id gets the nearest
+/// name. The result lives as long as the program. [any thread]
 CORRAL_MUST_USE corral_status corral_env_find(const char *name, const corral_env_type **out_type);
 
 /// The built-in types, in alphabetical order. Static.
@@ -41,7 +41,8 @@ char *corral_space_describe(const corral_space *space);
 
 /// What every environment gets as `host`. Static.
 const corral_env_host *corral_env_host_default(void);
-/// The sentence that the last failed call of this thread left through host->error(), "" if none; cleared by reading.
+/// The sentence that the last failed call of this thread left through host->error(), "" if none; cleared by
+/// reading.
 const char *corral_env_host_take_error(void);
 
 #ifdef __cplusplus

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 The Corral authors
+
+/// The built-in environments, each defined in its own file and listed in registry.c.
+#ifndef CORRAL_ENVS_BUILTIN_H
+#define CORRAL_ENVS_BUILTIN_H
+
+#include "corral/env.h"
+
+extern const corral_env_type corral_env_cartpole_v0, corral_env_cartpole_v1;
+
+#endif

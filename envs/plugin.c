@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 The Corral authors
+
+// Opens environment libraries. dlopen() says little about a file that it cannot use, so the first bytes are
+// read before: what is no ELF library, or was built for another processor, is said in words. A library is
+// never closed: types, help texts and function pointers of it live as long as the program.
+
+#include "plugin.h"
+
+#include "corral/envs/registry.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+enum { OUR_MACHINE = EM_X86_64 };
+#elif defined(__aarch64__)
+enum { OUR_MACHINE = EM_AARCH64 };
+#elif defined(__riscv)
+enum { OUR_MACHINE = EM_RISCV };
+#else
+enum { OUR_MACHINE = EM_NONE }; // not known: dlopen() decides
+#endif
+
+static const char *machine_name(unsigned machine)
+{
+    static const struct {
+        unsigned machine;
+        const char *name;
+    } names[] = {{EM_386, "i386"},
+                 {EM_X86_64, "x86-64"},
+                 {EM_ARM, "arm"},
+                 {EM_AARCH64, "aarch64"},
+                 {EM_RISCV, "riscv"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i].machine == machine) return names[i].name;
+    return "another processor";
+}
+
+static corral_status check_head(const char *path, int file)
+{
+    struct stat info;
+    Elf64_Ehdr head;
+    if (fstat(file, &info) != 0) return corral_fail_errno(CORRAL_ERROR_IO, errno, "%s", path);
+    if (!S_ISREG(info.st_mode)) return corral_fail(CORRAL_ERROR_INVALID, "%s: not a file", path);
+
+    const ssize_t size = pread(file, &head, sizeof head, 0);
+    if (size < 0) return corral_fail_errno(CORRAL_ERROR_IO, errno, "%s", path);
+    if (size < (ssize_t)sizeof(Elf32_Ehdr) || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
+        return corral_fail(CORRAL_ERROR_CORRUPT, "%s: not a shared library; build it with cc -shared -fPIC",
+                           path);
+    if (OUR_MACHINE != EM_NONE && head.e_machine != OUR_MACHINE)
+        return corral_fail(CORRAL_ERROR_VERSION,
+                           "%s: made for %s, this program runs on %s: build it on this machine", path,
+                           machine_name(head.e_machine), machine_name(OUR_MACHINE));
+    if (head.e_type != ET_DYN)
+        return corral_fail(CORRAL_ERROR_CORRUPT,
+                           "%s: an object file or program, not a shared library; link it with "
+                           "cc -shared -fPIC",
+                           path);
+    return CORRAL_OK;
+}
+
+static corral_status check_file(const char *path)
+{
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return corral_fail_errno(errno == ENOENT ? CORRAL_ERROR_NOT_FOUND : CORRAL_ERROR_IO, errno,
+                                 "%s: cannot open the environment library", path);
+    const corral_status status = check_head(path, file);
+    close(file);
+    return status;
+}
+
+static corral_status find_descriptor(const char *path, void *library,
+                                     const corral_env_plugin_descriptor **out)
+{
+    const corral_env_plugin_descriptor *descriptor = dlsym(library, "corral_env_plugin");
+    if (descriptor == NULL)
+        return corral_fail(CORRAL_ERROR_INVALID,
+                           "%s: it does not export corral_env_plugin; end it with "
+                           "CORRAL_ENV_EXPORT(types, count)",
+                           path);
+    *out = descriptor;
+    return corral_env_check_descriptor(path, descriptor);
+}
+
+static corral_status load(const char *path, const corral_env_plugin_descriptor **out_descriptor)
+{
+    corral_status status = check_file(path);
+    if (status != CORRAL_OK) return status;
+
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL) {
+        const char *reason = dlerror(); // begins with the path as a rule
+        return corral_fail(CORRAL_ERROR_INVALID, "cannot load the environment library %s",
+                           reason ? reason : path);
+    }
+    status = find_descriptor(path, library, out_descriptor);
+    if (status != CORRAL_OK) dlclose(library);
+    return status;
+}
+
+typedef struct plugin {
+    struct plugin *next;
+    const corral_env_plugin_descriptor *descriptor;
+    char path[]; // resolved
+} plugin;
+
+static pthread_mutex_t plugins_lock = PTHREAD_MUTEX_INITIALIZER;
+static plugin *plugins; // only grows
+
+static corral_status open_resolved(const char *path, const corral_env_plugin_descriptor **out_descriptor)
+{
+    for (const plugin *p = plugins; p != NULL; p = p->next) {
+        if (strcmp(p->path, path) != 0) continue;
+        *out_descriptor = p->descriptor;
+        return CORRAL_OK;
+    }
+    const size_t length = strlen(path) + 1;
+    plugin *added = malloc(sizeof *added + length);
+    if (added == NULL) return corral_fail(CORRAL_ERROR_NO_MEMORY, "%s: no memory to load it", path);
+
+    const corral_status status = load(path, &added->descriptor);
+    if (status != CORRAL_OK) {
+        free(added);
+        return status;
+    }
+    memcpy(added->path, path, length);
+    added->next = plugins;
+    plugins = added;
+    *out_descriptor = added->descriptor;
+    return CORRAL_OK;
+}
+
+corral_status corral_plugin_open(const char *path, const corral_env_plugin_descriptor **out_descriptor)
+{
+    char *resolved = realpath(path, NULL);
+    if (resolved == NULL)
+        return corral_fail_errno(errno == ENOENT ? CORRAL_ERROR_NOT_FOUND : CORRAL_ERROR_IO, errno,
+                                 "%s: cannot open the environment library", path);
+    pthread_mutex_lock(&plugins_lock);
+    const corral_status status = open_resolved(resolved, out_descriptor);
+    pthread_mutex_unlock(&plugins_lock);
+    free(resolved);
+    return status;
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 The Corral authors
+
+// Names of environments. A name with a slash or ".so" in it refers to a library: "FILE" or "FILE:ID", where
+// the last colon behind the last slash parts the two. Anything else is built in.
+
+#include "corral/envs/registry.h"
+
+#include "builtin.h"
+#include "plugin.h"
+
+#include "corral/base/config.h"
+#include "corral/base/file.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const corral_env_type *const builtins[] = {
+    &corral_env_cartpole_v0,
+    &corral_env_cartpole_v1,
+};
+enum { BUILTIN_COUNT = sizeof builtins / sizeof *builtins };
+
+size_t corral_env_builtin_count(void)
+{
+    return BUILTIN_COUNT;
+}
+
+const corral_env_type *corral_env_builtin_at(size_t index)
+{
+    CORRAL_ASSERT(index < BUILTIN_COUNT);
+    return builtins[index];
+}
+
+static bool names_library(const char *name)
+{
+    return strchr(name, '/') != NULL || strstr(name, ".so") != NULL;
+}
+
+/// Where ":ID" begins, or the end of the name.
+static size_t path_length(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    const char *colon = strrchr(slash != NULL ? slash : name, ':');
+    return colon != NULL ? (size_t)(colon - name) : strlen(name);
+}
+
+/// `hint` ends the list of what there is.
+static corral_status no_such(const char *id, const char *const *names, size_t count, const char *hint)
+{
+    const char *nearest = corral_nearest(id, names, count);
+    if (nearest != NULL)
+        return corral_fail(CORRAL_ERROR_NOT_FOUND, "no environment %s; did you mean %s?", id, nearest);
+
+    char known[512] = "";
+    for (size_t i = 0, used = 0; i < count && used < sizeof known; i++)
+        used += (size_t)snprintf(known + used, sizeof known - used, i == 0 ? "%s" : ", %s", names[i]);
+    return corral_fail(CORRAL_ERROR_NOT_FOUND, "no environment %s; there are %s%s", id, known, hint);
+}
+
+static corral_status find_builtin(const char *name, const corral_env_type **out_type)
+{
+    const char *names[BUILTIN_COUNT];
+    for (size_t i = 0; i < BUILTIN_COUNT; i++) {
+        names[i] = builtins[i]->id;
+        if (strcmp(names[i], name) != 0) continue;
+        *out_type = builtins[i];
+        return CORRAL_OK;
+    }
+    return no_such(name, names, BUILTIN_COUNT, " (one of a library is named like ./walk.so:Walk-v0)");
+}
+
+static corral_status find_in_library(const char *path, const char *id,
+                                     const corral_env_plugin_descriptor *descriptor,
+                                     const corral_env_type **out_type)
+{
+    const char **names = calloc(descriptor->type_count, sizeof *names);
+    if (names == NULL)
+        return corral_fail(CORRAL_ERROR_NO_MEMORY, "%s: no memory to list its environments", path);
+
+    *out_type = NULL;
+    for (uint32_t i = 0; i < descriptor->type_count; i++) {
+        const corral_env_type *type = corral_plugin_type(descriptor, i);
+        names[i] = type->id;
+        if (id != NULL ? strcmp(type->id, id) == 0 : descriptor->type_count == 1) *out_type = type;
+    }
+    corral_status status = CORRAL_OK;
+    if (*out_type == NULL && id == NULL)
+        status =
+            corral_fail(CORRAL_ERROR_INVALID, "%s: it has %u environments; say which, for instance %s:%s",
+                        path, descriptor->type_count, path, names[0]);
+    else if (*out_type == NULL)
+        status = corral_fail_within(no_such(id, names, descriptor->type_count, ""), "%s", path);
+    free(names);
+    return status;
+}
+
+corral_status corral_env_find(const char *name, const corral_env_type **out_type)
+{
+    if (!names_library(name)) return find_builtin(name, out_type);
+
+    const size_t length = path_length(name);
+    const char *id = name[length] == ':' ? name + length + 1 : NULL;
+    char *path = strndup(name, length);
+    if (path == NULL) return corral_fail(CORRAL_ERROR_NO_MEMORY, "%s: no memory to load it", name);
+
+    const corral_env_plugin_descriptor *descriptor;
+    corral_status status = corral_plugin_open(path, &descriptor);
+    if (status == CORRAL_OK) status = find_in_library(path, id, descriptor, out_type);
+    free(path);
+    return status;
+}
+
+char *corral_env_library_path(const char *name)
+{
+    if (!names_library(name)) return NULL;
+
+    char *path = strndup(name, path_length(name));
+    if (path == NULL) return NULL;
+    char *absolute = realpath(path, NULL);
+    if (absolute == NULL && path[0] == '/') return path; // not there: as good as it gets
+    if (absolute == NULL) {
+        char *folder = getcwd(NULL, 0);
+        if (folder != NULL) absolute = corral_format("%s/%s", folder, path);
+        free(folder);
+    }
+    free(path);
+    return absolute;
+}
