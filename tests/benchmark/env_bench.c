@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 The Corral authors
+
+// How fast CartPole steps on one core: one instance at a time with the C library's sin and cos (as a plain
+// program would), the batched rules alone, and the rules below the host that Corral really steps. Prints
+// steps per second.
+//
+//     corral_env_bench [ENVIRONMENTS [SECONDS]]
+
+#include "corral/base/clock.h"
+#include "corral/base/rng.h"
+#include "corral/envs/batch.h"
+#include "corral/envs/registry.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static double now_seconds(void)
+{
+    return (double)corral_now_ns() * 1e-9;
+}
+
+typedef struct arrays {
+    uint32_t count;
+    int32_t *action; // a pool of random ones, read at a moving offset
+    float (*observation)[4];
+    float (*final_observation)[4];
+    double *reward;
+    uint8_t *terminated, *truncated, *failed;
+    uint64_t *seed;
+    corral_episode *ended;
+    uint32_t *ended_row;
+} arrays;
+
+enum { ACTION_POOL = 1 << 16 };
+
+static void *zeroed(size_t count, size_t size)
+{
+    void *memory = calloc(count, size);
+    if (memory == NULL) exit(2);
+    return memory;
+}
+
+static arrays make_arrays(uint32_t count)
+{
+    arrays a = {.count = count};
+    a.action = zeroed(ACTION_POOL + count, sizeof *a.action);
+    a.observation = zeroed(count, sizeof *a.observation);
+    a.final_observation = zeroed(count, sizeof *a.final_observation);
+    a.reward = zeroed(count, sizeof *a.reward);
+    a.terminated = zeroed(count, 1);
+    a.truncated = zeroed(count, 1);
+    a.failed = zeroed(count, 1);
+    a.seed = zeroed(count, sizeof *a.seed);
+    a.ended = zeroed(count, sizeof *a.ended);
+    a.ended_row = zeroed(count, sizeof *a.ended_row);
+    for (size_t i = 0; i < ACTION_POOL + count; i++)
+        a.action[i] = (int32_t)(corral_stream_u64(1, i) & 1);
+    for (uint32_t i = 0; i < count; i++)
+        a.seed[i] = i;
+    return a;
+}
+
+static void free_arrays(arrays *a)
+{
+    free(a->action);
+    free(a->observation);
+    free(a->final_observation);
+    free(a->reward);
+    free(a->terminated);
+    free(a->truncated);
+    free(a->failed);
+    free(a->seed);
+    free(a->ended);
+    free(a->ended_row);
+}
+
+static int32_t *actions_at(const arrays *a, uint64_t step)
+{
+    return a->action + step * 977 % ACTION_POOL;
+}
+
+/// The textbook program: one struct, one step function, libm.
+static double bench_plain(const arrays *a, double seconds)
+{
+    double x = 0.01, v = 0, angle = 0.02, w = 0;
+    volatile float sink[4];
+    uint64_t steps = 0;
+    const double start = now_seconds();
+    double elapsed = 0;
+    for (; elapsed < seconds; elapsed = now_seconds() - start) {
+        const int32_t *action = actions_at(a, steps);
+        for (int i = 0; i < 4096; i++, steps++) {
+            const double s = sin(angle), c = cos(angle), force = action[i % (int)a->count] ? 10 : -10;
+            const double push = (force + 0.05 * (w * w) * s) / 1.1;
+            const double rate = (9.8 * s - c * push) / (0.5 * (4.0 / 3.0 - 0.1 * (c * c) / 1.1));
+            const double accelerate = push - 0.05 * rate * c / 1.1;
+            x += 0.02 * v;
+            v += 0.02 * accelerate;
+            angle += 0.02 * w;
+            w += 0.02 * rate;
+            sink[0] = (float)x, sink[1] = (float)v, sink[2] = (float)angle, sink[3] = (float)w;
+            if (fabs(x) > 2.4 || fabs(angle) > 0.20943951023931953) x = v = w = 0, angle = 0.02;
+        }
+    }
+    (void)sink;
+    return (double)steps / elapsed;
+}
+
+/// The rules alone; what has fallen is reset, as it must be.
+static double bench_rules(const corral_env_type *type, arrays *a, double seconds)
+{
+    double values[64];
+    for (uint32_t i = 0; i < type->param_count; i++)
+        values[i] = type->params[i].default_value;
+    void *batch;
+    if (type->batch->create(corral_env_host_default(), a->count, values, &batch) != 0) exit(2);
+
+    const corral_env_rows observation = {a->observation, sizeof *a->observation};
+    corral_env_rows action = {a->action, sizeof *a->action};
+    const corral_env_step io = {sizeof io,     &action,      &observation, a->reward,
+                                a->terminated, a->truncated, a->failed};
+    if (type->batch->reset(batch, NULL, a->seed, &io) != 0) exit(2);
+    uint64_t steps = 0;
+    const double start = now_seconds();
+    double elapsed = 0;
+    for (; elapsed < seconds; elapsed = now_seconds() - start) {
+        for (int i = 0; i < 64; i++, steps++) {
+            action.data = actions_at(a, steps);
+            if (type->batch->step(batch, &io) != 0 ||
+                type->batch->reset(batch, a->terminated, a->seed, &io) != 0)
+                exit(2);
+        }
+    }
+    type->batch->destroy(batch);
+    return (double)steps * a->count / elapsed;
+}
+
+/// What a rollout worker calls.
+static double bench_host(const corral_env_type *type, arrays *a, double seconds)
+{
+    const corral_env_batch_config config = {.type = type,
+                                            .count = a->count,
+                                            .run_seed = 1,
+                                            .role = CORRAL_STREAM_ENVIRONMENT,
+                                            .max_episode_steps = -1};
+    corral_env_batch *batch;
+    const corral_env_rows observation = {a->observation, sizeof *a->observation};
+    const corral_env_rows final_observation = {a->final_observation, sizeof *a->final_observation};
+    corral_env_rows action = {a->action, sizeof *a->action};
+    corral_env_batch_step step = {
+        .observation = &observation,
+        .final_observation = &final_observation,
+        .reward = a->reward,
+        .terminated = a->terminated,
+        .truncated = a->truncated,
+        .ended = a->ended,
+        .ended_row = a->ended_row,
+        .failed = a->failed,
+    };
+    if (corral_env_batch_create(&config, &batch) != CORRAL_OK) exit(2);
+    if (corral_env_batch_reset(batch, &observation) != CORRAL_OK) exit(2);
+    uint64_t steps = 0;
+    const double start = now_seconds();
+    double elapsed = 0;
+    for (; elapsed < seconds; elapsed = now_seconds() - start) {
+        for (int i = 0; i < 64; i++, steps++) {
+            action.data = actions_at(a, steps);
+            if (corral_env_batch_step_all(batch, &action, &step) != CORRAL_OK) exit(2);
+        }
+    }
+    corral_env_batch_destroy(batch);
+    return (double)steps * a->count / elapsed;
+}
+
+int main(int argc, char **argv)
+{
+    const int count = argc > 1 ? atoi(argv[1]) : 1024;
+    const double seconds = argc > 2 ? atof(argv[2]) : 1;
+    const corral_env_type *type;
+    if (count < 1 || count > 1 << 20 || corral_env_find("CartPole-v1", &type) != CORRAL_OK) {
+        fputs("usage: corral_env_bench [ENVIRONMENTS [SECONDS]]\n", stderr);
+        return 2;
+    }
+    arrays a = make_arrays((uint32_t)count);
+    const double plain = bench_plain(&a, seconds), rules = bench_rules(type, &a, seconds),
+                 host = bench_host(type, &a, seconds);
+    printf("CartPole-v1, %d environments, one core, million steps per second:\n", count);
+    printf("  one by one with libm  %6.1f\n", plain / 1e6);
+    printf("  batched rules         %6.1f  (%.1f times)\n", rules / 1e6, rules / plain);
+    printf("  through the host      %6.1f  (%.1f times)\n", host / 1e6, host / plain);
+    free_arrays(&a);
+    return 0;
+}
