@@ -2,8 +2,8 @@
 // Copyright (c) 2026 The Corral authors
 
 /// One table of functions per device: what the operations call. The portable C table defines every kernel; a
-/// faster table is tested against it. The CPU has tables for x86-64-v2, v3 and v4 and plain C, chosen at start
-/// by what the processor has; CUDA is one more table, opened at run time.
+/// faster table is tested against it. The CPU has tables for x86-64-v2, v3 and v4 and plain C, chosen at
+/// start by what the processor has; CUDA is one more table, opened at run time.
 #ifndef CORRAL_CORE_BACKEND_H
 #define CORRAL_CORE_BACKEND_H
 
@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-enum { CORRAL_BACKEND_ABI = 1 };
+enum { CORRAL_BACKEND_ABI = 1, CORRAL_BACKEND_LANES = 8 };
 
 /// f32 kernels on packed or plain row-major memory. A missing entry is NULL and the portable one is used.
 typedef struct corral_backend {
@@ -35,7 +35,7 @@ typedef struct corral_backend {
     /// dx[rows, in] += dy[rows, out] weight[out, in]
     void (*linear_grad_input)(size_t rows, size_t in_features, size_t out_features, const float *dy,
                               const float *weight, float *dx);
-    /// dw[out, in] += dy^T x, db[out] += sum of dy over rows; rows ascending.
+    /// dw[out, in] += dy^T x, db[out] += sum of dy over rows (NULL: not wanted); rows ascending.
     void (*linear_grad_weight)(size_t rows, size_t in_features, size_t out_features, const float *dy,
                                const float *x, float *dw, float *db);
     void (*tanh)(size_t count, const float *x, float *y);
@@ -44,6 +44,9 @@ typedef struct corral_backend {
     /// One Adam update of `count` elements; see optim.h. `scale` multiplies the gradient (clipping).
     void (*adam)(size_t count, float *weight, const float *grad, float *first, float *second, float scale,
                  float beta1, float beta2, float step_size, float second_correction_sqrt, float epsilon);
+    /// total[i] = the sum of lane[i] over 1 .. CORRAL_BACKEND_LANES lanes in a fixed tree; zeroes the lanes;
+    /// returns the sum of squares of `total`, in f64.
+    double (*sum_lanes)(size_t count, size_t lane_count, float *const *lanes, float *total);
 } corral_backend;
 
 /// The table in use. CORRAL_CPU_LEVEL=portable|v2|v3|v4 in the environment forces one (an unusable one is

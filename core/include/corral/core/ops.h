@@ -2,7 +2,8 @@
 // Copyright (c) 2026 The Corral authors
 
 /// The operations. Each takes and returns tensors of one tape and one dtype; two-argument arithmetic
-/// broadcasts as NumPy does (a gradient is summed over what was broadcast). All have gradients, in f32 and f64.
+/// broadcasts as NumPy does (a gradient is summed over what was broadcast). All have gradients, in f32 and
+/// f64.
 ///
 /// Rules that hold everywhere: a result's row does not depend on how many rows stand beside it; an element
 /// that a selection leaves out contributes exactly 0 to a gradient; empty batches give empty results.
@@ -26,7 +27,7 @@ corral_tensor *corral_maximum(corral_tensor *a, corral_tensor *b);
 corral_tensor *corral_neg(corral_tensor *x);
 corral_tensor *corral_scale(corral_tensor *x, double factor);
 corral_tensor *corral_exp(corral_tensor *x);
-corral_tensor *corral_log(corral_tensor *x);
+corral_tensor *corral_ln(corral_tensor *x); // the natural logarithm (corral_log() writes to the log)
 corral_tensor *corral_tanh(corral_tensor *x);
 corral_tensor *corral_sigmoid(corral_tensor *x);
 corral_tensor *corral_relu(corral_tensor *x);
@@ -67,7 +68,8 @@ corral_tensor *corral_linear(corral_tensor *x, uint32_t weight, uint32_t bias, c
 void corral_linear_forward(const corral_params *params, uint32_t weight, uint32_t bias,
                            corral_activation activation, size_t rows, const float *x, float *out);
 
-// --- losses -------------------------------------------------------------------------------------------------
+// --- losses
+// -------------------------------------------------------------------------------------------------
 
 /// mean((x - y)^2).
 corral_tensor *corral_mse_loss(corral_tensor *x, corral_tensor *y);
@@ -85,26 +87,28 @@ typedef struct corral_ppo_terms {
     float value_clip_range;    // 0: no clipping, else around old_value as in PPO2
     float value_coefficient;
     float entropy_coefficient;
-    size_t total_rows;         // rows of the whole minibatch: what means divide by, when it is cut into lanes
+    size_t total_rows; // rows of the whole minibatch: what means divide by, when it is cut into lanes
 } corral_ppo_terms;
 
 /// Sums over the rows seen, in f64. Divide by rows for means. Accumulated: zero it per minibatch.
 typedef struct corral_ppo_stats {
     double policy_loss, value_loss, entropy;
-    double approx_kl;     // sum of (ratio - 1) - log ratio  (Schulman's k3)
-    double clip_fraction; // count of |ratio - 1| > epsilon
+    double approx_kl;           // sum of (ratio - 1) - log ratio  (Schulman's k3)
+    double clip_fraction;       // count of |ratio - 1| > epsilon
     double max_ratio_deviation; // largest |ratio - 1| (not a sum)
     size_t rows;
 } corral_ppo_stats;
 
 /// The clipped surrogate of PPO (Schulman et al. 2017, eq. 7 and 9) for categorical actions, fused:
-///   sum over rows of [ -min(r A, clip(r, 1-e, 1+e) A) + c_v 0.5 max((v-R)^2, (v_clip-R)^2) - c_e H ] / total_rows
-/// (without value clipping c_v 0.5 (v-R)^2). logits [rows, actions], value [rows] or [rows, 1]. r is exactly 1
-/// where the log-probability equals the old one. `stats` may be NULL.
+///   sum over rows of [ -min(r A, clip(r, 1-e, 1+e) A) + c_v 0.5 max((v-R)^2, (v_clip-R)^2) - c_e H ] /
+///   total_rows
+/// (without value clipping c_v 0.5 (v-R)^2). logits [rows, actions], value [rows] or [rows, 1]. r is exactly
+/// 1 where the log-probability equals the old one. `stats` may be NULL.
 corral_tensor *corral_ppo_loss(corral_tensor *logits, corral_tensor *value, const corral_ppo_terms *terms,
                                corral_ppo_stats *stats);
 
-// --- the categorical distribution, without a tape -----------------------------------------------------------
+// --- the categorical distribution, without a tape
+// -----------------------------------------------------------
 
 /// log softmax of each row, by the same arithmetic as corral_log_softmax() and corral_ppo_loss().
 void corral_categorical_log_probs(size_t rows, size_t actions, const float *logits, float *out_log_probs);

@@ -4,8 +4,8 @@
 /// Optimizers over the flat block of parameters, and how gradients of several lanes become one.
 ///
 /// A minibatch is cut into at most CORRAL_LANES lanes of rows; the cut depends on the number of rows alone.
-/// Each lane adds up its own gradient block; the blocks are then summed in a fixed tree. So any number of threads
-/// gives the same bits.
+/// Each lane adds up its own gradient block; the blocks are then summed in a fixed tree. So any number of
+/// threads gives the same bits.
 #ifndef CORRAL_CORE_OPTIM_H
 #define CORRAL_CORE_OPTIM_H
 
@@ -18,7 +18,8 @@ extern "C" {
 
 enum { CORRAL_LANES = 8, CORRAL_LANE_ROWS = 32 };
 
-/// Rows first .. first+count-1 of lane `lane`: contiguous, in whole chunks of CORRAL_LANE_ROWS but for the last.
+/// Rows first .. first+count-1 of lane `lane`: contiguous, in whole chunks of CORRAL_LANE_ROWS but for the
+/// last.
 typedef struct corral_lane {
     size_t first, count;
 } corral_lane;
@@ -36,7 +37,7 @@ typedef struct corral_optimizer_config {
     corral_optimizer_kind kind;
     double beta1, beta2, epsilon; // Adam: m_hat / (sqrt(v_hat) + epsilon), both moments bias-corrected
     double momentum;              // SGD: v = momentum v + g; w -= lr v
-    double max_grad_norm;         // global 2-norm (squares summed in f64): g *= min(1, max / (norm + 1e-6)); 0: off
+    double max_grad_norm; // global 2-norm (squares summed in f64): g *= min(1, max / (norm + 1e-6)); 0: off
 } corral_optimizer_config;
 
 /// Adam with 0.9, 0.999, 1e-8, no clipping.
@@ -46,19 +47,21 @@ typedef struct corral_optimizer corral_optimizer;
 
 /// `params` must be sealed and outlive the optimizer.
 CORRAL_MUST_USE corral_status corral_optimizer_create(const corral_optimizer_config *config,
-                                                      corral_params *params, corral_optimizer **out_optimizer);
+                                                      corral_params *params,
+                                                      corral_optimizer **out_optimizer);
 void corral_optimizer_destroy(corral_optimizer *optimizer);
 
-/// Zeroed gradient blocks, one per lane, owned by the optimizer and laid out as the parameters. A step leaves them
-/// zeroed again.
+/// Zeroed gradient blocks, one per lane, owned by the optimizer and laid out as the parameters. A step leaves
+/// them zeroed again.
 void *corral_optimizer_lane(corral_optimizer *optimizer, size_t lane);
 
-/// Sums the first `lane_count` blocks in the fixed tree, clips, updates the parameters, refreshes them, zeroes the
-/// blocks, and writes the norm before clipping to `*out_norm` (may be NULL). CORRAL_ERROR_NOT_FINITE when
-/// the norm is not finite: the blocks are zeroed and nothing else changes. `team` may be NULL; it changes
-/// the speed, never the bits.
+/// Sums the first `lane_count` blocks in the fixed tree, clips, updates the parameters, refreshes them,
+/// zeroes the blocks, and writes the norm before clipping to `*out_norm` (may be NULL).
+/// CORRAL_ERROR_NOT_FINITE when the norm is not finite: the blocks are zeroed and nothing else changes.
+/// `team` may be NULL; it changes the speed, never the bits.
 CORRAL_MUST_USE corral_status corral_optimizer_step(corral_optimizer *optimizer, size_t lane_count,
-                                                    double learning_rate, corral_team *team, double *out_norm);
+                                                    double learning_rate, corral_team *team,
+                                                    double *out_norm);
 
 /// For checkpoints: the steps taken, and the flat state blocks (Adam: first and second moment; SGD: velocity)
 /// of corral_params_count() elements each.

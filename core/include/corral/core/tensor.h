@@ -7,8 +7,8 @@
 /// are bump-allocated from the tape's arena; backward walks the nodes in reverse, which is a topological
 /// order by construction. A reset forgets everything at once.
 ///
-/// Errors are sticky: the first failed operation (a shape that does not fit, no memory) is remembered with its
-/// sentence; later operations on that tape do nothing and return a valid empty tensor, so that thirty
+/// Errors are sticky: the first failed operation (a shape that does not fit, no memory) is remembered with
+/// its sentence; later operations on that tape do nothing and return a valid empty tensor, so that thirty
 /// operations in a row need one check, corral_tape_status().
 ///
 /// A tape belongs to one thread at a time. Several tapes may read the same parameters at the same time.
@@ -53,15 +53,15 @@ size_t corral_tensor_count(const corral_tensor *tensor);
 
 // --- parameters -------------------------------------------------------------------------------------------
 
-/// Named weights in one flat block, in the order in which they were added. Each entry starts at a multiple of 64
-/// bytes; the padding between them is always zero. Gradients and optimizer state have the same layout.
+/// Named weights in one flat block, in the order in which they were added. Each entry starts at a multiple of
+/// 64 bytes; the padding between them is always zero. Gradients and optimizer state have the same layout.
 typedef struct corral_params corral_params;
 
 typedef struct corral_param {
-    const char *name;      // "actor.0.weight"
+    const char *name; // "actor.0.weight"
     uint32_t dimension_count;
     size_t shape[CORRAL_MAX_DIMENSIONS];
-    size_t offset, count;  // in elements of the flat block
+    size_t offset, count; // in elements of the flat block
 } corral_param;
 
 CORRAL_MUST_USE corral_status corral_params_create(corral_dtype dtype, corral_params **out_params);
@@ -69,8 +69,9 @@ void corral_params_destroy(corral_params *params);
 
 /// Adds an entry and writes its index. Linear weights are [out, in], as in PyTorch; biases are [out].
 /// Not after corral_params_seal().
-CORRAL_MUST_USE corral_status corral_params_add(corral_params *params, const char *name, uint32_t dimension_count,
-                                                const size_t *shape, uint32_t *out_index);
+CORRAL_MUST_USE corral_status corral_params_add(corral_params *params, const char *name,
+                                                uint32_t dimension_count, const size_t *shape,
+                                                uint32_t *out_index);
 /// Allocates the block, all zero. The set of entries is fixed from here on.
 CORRAL_MUST_USE corral_status corral_params_seal(corral_params *params);
 
@@ -82,8 +83,8 @@ void *corral_params_data(corral_params *params);
 const void *corral_params_data_const(const corral_params *params);
 size_t corral_params_count(const corral_params *params);
 
-/// Brings what is derived from the weights (matrices packed for the kernels) up to date. Call after every write
-/// to the block and before the next operation that uses it; the optimizers do so themselves.
+/// Brings what is derived from the weights (matrices packed for the kernels) up to date. Call after every
+/// write to the block and before the next operation that uses it; the optimizers do so themselves.
 void corral_params_refresh(corral_params *params);
 
 // --- the tape ---------------------------------------------------------------------------------------------
@@ -92,8 +93,8 @@ CORRAL_MUST_USE corral_status corral_tape_create(corral_tape **out_tape);
 void corral_tape_destroy(corral_tape *tape);
 
 /// Forgets all tensors and the error, keeps the memory. `params` (may be NULL) are what corral_linear() and
-/// corral_parameter() refer to until the next reset; `gradients`, in the layout of `params`, is where backward
-/// *adds* their gradients (NULL: parameters need no gradient, as under no_grad).
+/// corral_parameter() refer to until the next reset; `gradients`, in the layout of `params`, is where
+/// backward *adds* their gradients (NULL: parameters need no gradient, as under no_grad).
 void corral_tape_reset(corral_tape *tape, const corral_params *params, void *gradients);
 
 /// The first failure since the reset; its sentence is put into corral_last_error() again.
@@ -110,8 +111,8 @@ CORRAL_MUST_USE corral_status corral_backward(corral_tensor *loss);
 // --- tensors from outside ---------------------------------------------------------------------------------
 
 /// Refers to memory of the caller, which must stay unchanged until the reset. No gradient.
-corral_tensor *corral_input(corral_tape *tape, corral_dtype dtype, uint32_t dimension_count, const size_t *shape,
-                            const void *data);
+corral_tensor *corral_input(corral_tape *tape, corral_dtype dtype, uint32_t dimension_count,
+                            const size_t *shape, const void *data);
 /// The same, with a gradient (for checks, and for saliency).
 corral_tensor *corral_variable(corral_tape *tape, corral_dtype dtype, uint32_t dimension_count,
                                const size_t *shape, const void *data);

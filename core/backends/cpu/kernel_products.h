@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 The Corral authors
+
+// Matrix products by tiles that stay in registers.
+//
+// All three products of a linear layer have one form, c[m, n] (+)= sum over k of a(m, k) * b[k, n], with rows
+// of b and c contiguous:
+//
+//     forward          c = y,  a = x,       b = packed W (k = in),   starts from the bias
+//     input gradient   c = dx, a = dy,      b = W        (k = out),  starts from c
+//     weight gradient  c = dW, a = dy^T,    b = x        (k = rows), starts from c
+//
+// A tile holds ROWS x COLUMNS vectors of c. For each k it loads COLUMNS vectors of b, broadcasts ROWS
+// elements of a, and adds their products. So each element of c is one chain of fused multiply-adds over k
+// ascending, whatever tile it falls into: a row does not depend on its neighbours, and tables with other
+// tiles give the same bits. Twelve vectors or more are in flight, which hides the latency of a fused
+// multiply-add (4 cycles, 2 each).
+
+/// An operand a(m, k) = at[m * row + k * step].
+typedef struct strided {
+    const float *at;
+    size_t row, step;
+} strided;
+
+/// One tile; ROWS, COLUMNS, FROM_BIAS and CONTIGUOUS (a.row is 1) are constants wherever this is inlined. The
+/// last vector of each row has `last` elements.
+ALWAYS_INLINE void tile(const int ROWS, const int COLUMNS, const bool FROM_BIAS, const bool CONTIGUOUS,
+                        size_t depth, strided a, const float *b, size_t b_step, const float *bias, float *c,
+                        size_t c_row, size_t last)
+{
+    vec sum[12][4]; // the constants below leave only ROWS x COLUMNS of them
+#pragma GCC unroll 16
+    for (int m = 0; m < ROWS; m++) {
+        const float *from = FROM_BIAS ? bias : c + m * c_row;
+#pragma GCC unroll 16
+        for (int n = 0; n < COLUMNS - 1; n++)
+            sum[m][n] = load(from + n * LANES);
+        sum[m][COLUMNS - 1] = load_partial(from + (COLUMNS - 1) * LANES, last);
+    }
+    const size_t a_row = CONTIGUOUS ? 1 : a.row;
+    const size_t a_step = CONTIGUOUS ? a.step : 1;
+    for (size_t k = 0; k < depth; k++) {
+        vec right[4];
+#pragma GCC unroll 16
+        for (int n = 0; n < COLUMNS - 1; n++)
+            right[n] = load(b + n * LANES);
+        right[COLUMNS - 1] = load_partial(b + (COLUMNS - 1) * LANES, last);
+#pragma GCC unroll 16
+        for (int m = 0; m < ROWS; m++) {
+            const vec left = broadcast(a.at[m * a_row]);
+#pragma GCC unroll 16
+            for (int n = 0; n < COLUMNS; n++)
+                sum[m][n] += left * right[n];
+        }
+        a.at += a_step;
+        b += b_step;
+    }
+#pragma GCC unroll 16
+    for (int m = 0; m < ROWS; m++) {
+        float *to = c + m * c_row;
+#pragma GCC unroll 16
+        for (int n = 0; n < COLUMNS - 1; n++)
+            store(to + n * LANES, sum[m][n]);
+        store_partial(to + (COLUMNS - 1) * LANES, sum[m][COLUMNS - 1], last);
+    }
+}
+
+typedef struct product_shape {
+    size_t rows, columns, depth;
+    strided a;
+    const float *b; // [depth, b_step]
+    size_t b_step;
+    const float *bias; // [columns]
+    float *c;          // [rows, c_row]
+    size_t c_row;
+} product_shape;
+
+/// Rows of one panel of COLUMNS vectors, beginning at column `n`: tiles of 12, 8, 6, 4, 2 and 1 rows, as many
+/// at a time as MOST allows.
+ALWAYS_INLINE void panel(const int MOST, const int COLUMNS, const bool FROM_BIAS, const bool CONTIGUOUS,
+                         const product_shape *p, size_t n, size_t last)
+{
+    size_t m = 0;
+    const size_t a_row = CONTIGUOUS ? 1 : p->a.row;
+#define TILES(ROWS)                                                                                          \
+    if (ROWS <= MOST) {                                                                                      \
+        for (; m + ROWS <= p->rows; m += ROWS) {                                                             \
+            const strided a = {p->a.at + m * a_row, p->a.row, p->a.step};                                    \
+            tile(ROWS, COLUMNS, FROM_BIAS, CONTIGUOUS, p->depth, a, p->b + n, p->b_step,                     \
+                 FROM_BIAS ? p->bias + n : NULL, p->c + m * p->c_row + n, p->c_row, last);                   \
+        }                                                                                                    \
+    }
+    TILES(12)
+    TILES(8)
+    TILES(6)
+    TILES(4)
+    TILES(2)
+    TILES(1)
+#undef TILES
+}
+
+/// Panels of the widest kind first; what remains is a vector or two, the last of them partial.
+ALWAYS_INLINE void product(const bool FROM_BIAS, const bool CONTIGUOUS, const product_shape *p)
+{
+    size_t n = 0;
+    for (; n + WIDE_COLUMNS * LANES <= p->columns; n += WIDE_COLUMNS * LANES) {
+        panel(WIDE_ROWS, WIDE_COLUMNS, FROM_BIAS, CONTIGUOUS, p, n, LANES);
+    }
+    while (n < p->columns) {
+        const size_t rest = p->columns - n;
+#if WIDE_COLUMNS > 2
+        if (rest > LANES) {
+            const size_t last = rest < 2 * LANES ? rest - LANES : LANES;
+            panel(NARROW_ROWS, 2, FROM_BIAS, CONTIGUOUS, p, n, last);
+            n += LANES + last;
+            continue;
+        }
+#endif
+        const size_t last = rest < LANES ? rest : LANES;
+        panel(NARROW_ROWS, 1, FROM_BIAS, CONTIGUOUS, p, n, last);
+        n += last;
+    }
+}
+
+// Rows that are taken together, so that what one panel of columns left in the cache serves the next one.
+enum { ROW_BLOCK = 96 };
+
+static void linear(size_t rows, size_t in_features, size_t out_features, const float *x, const float *packed,
+                   const float *bias, corral_activation activation, float *y)
+{
+    for (size_t r = 0; r < rows; r += ROW_BLOCK) {
+        const size_t count = rows - r < ROW_BLOCK ? rows - r : ROW_BLOCK;
+        const product_shape shape = {
+            .rows = count,
+            .columns = out_features,
+            .depth = in_features,
+            .a = {x + r * in_features, in_features, 1},
+            .b = packed,
+            .b_step = padded(out_features),
+            .bias = bias,
+            .c = y + r * out_features,
+            .c_row = out_features,
+        };
+        product(true, false, &shape);
+        // Over the whole block at once while it is in the cache: long runs keep several vectors in flight.
+        activate(count * out_features, activation, shape.c);
+    }
+}
+
+static void linear_grad_input(size_t rows, size_t in_features, size_t out_features, const float *dy,
+                              const float *weight, float *dx)
+{
+    for (size_t r = 0; r < rows; r += ROW_BLOCK) {
+        const product_shape shape = {
+            .rows = rows - r < ROW_BLOCK ? rows - r : ROW_BLOCK,
+            .columns = in_features,
+            .depth = out_features,
+            .a = {dy + r * out_features, out_features, 1},
+            .b = weight,
+            .b_step = in_features,
+            .c = dx + r * in_features,
+            .c_row = in_features,
+        };
+        product(false, false, &shape);
+    }
+}
+
+/// db[out] += the column sums of dy, rows ascending; four vectors at a time hide the latency of the addition.
+static void add_columns(size_t rows, size_t columns, const float *dy, float *db)
+{
+    size_t n = 0;
+    for (; n + 4 * LANES <= columns; n += 4 * LANES) {
+        vec sum[4];
+        for (int i = 0; i < 4; i++)
+            sum[i] = load(db + n + i * LANES);
+        for (size_t r = 0; r < rows; r++) {
+            for (int i = 0; i < 4; i++)
+                sum[i] += load(dy + r * columns + n + i * LANES);
+        }
+        for (int i = 0; i < 4; i++)
+            store(db + n + i * LANES, sum[i]);
+    }
+    for (; n < columns; n += LANES) {
+        const size_t last = columns - n < LANES ? columns - n : LANES;
+        vec sum = load_partial(db + n, last);
+        for (size_t r = 0; r < rows; r++)
+            sum += load_partial(dy + r * columns + n, last);
+        store_partial(db + n, sum, last);
+    }
+}
+
+/// dw[out, in] += dy^T x over rows that fit into the cache.
+static void add_weight_grad(size_t rows, size_t in_features, size_t out_features, const float *dy,
+                            const float *x, float *dw)
+{
+    const product_shape shape = {
+        .rows = out_features,
+        .columns = in_features,
+        .depth = rows,
+        .a = {dy, 1, out_features},
+        .b = x,
+        .b_step = in_features,
+        .c = dw,
+        .c_row = in_features,
+    };
+    product(false, true, &shape);
+}
+
+enum { NARROW_INPUT = 8, NARROW_BLOCK = 128 };
+
+/// The same for a few inputs (the four numbers of a cart and a pole), where vectors along `in` would be
+/// mostly padding: as x^T dy, with dw transposed on the way in and out. The chains are the same.
+static void add_narrow_weight_grad(size_t rows, size_t in_features, size_t out_features, const float *dy,
+                                   const float *x, float *dw)
+{
+    float transposed[NARROW_INPUT * NARROW_BLOCK];
+    for (size_t o = 0; o < out_features; o += NARROW_BLOCK) {
+        const size_t count = out_features - o < NARROW_BLOCK ? out_features - o : NARROW_BLOCK;
+        transpose(count, in_features, dw + o * in_features, in_features, transposed, NARROW_BLOCK);
+        const product_shape shape = {
+            .rows = in_features,
+            .columns = count,
+            .depth = rows,
+            .a = {x, 1, in_features},
+            .b = dy + o,
+            .b_step = out_features,
+            .c = transposed,
+            .c_row = NARROW_BLOCK,
+        };
+        product(false, true, &shape);
+        transpose(in_features, count, transposed, NARROW_BLOCK, dw + o * in_features, in_features);
+    }
+}
+
+/// Blocks of rows keep x and dy in the cache while all tiles of dw pass over them; the chain of each element
+/// goes on from block to block, because it goes on from what is in dw.
+static void linear_grad_weight(size_t rows, size_t in_features, size_t out_features, const float *dy,
+                               const float *x, float *dw, float *db)
+{
+    const bool narrow = in_features <= NARROW_INPUT && out_features > in_features;
+    for (size_t r = 0; r < rows; r += ROW_BLOCK) {
+        const size_t count = rows - r < ROW_BLOCK ? rows - r : ROW_BLOCK;
+        const float *dy_block = dy + r * out_features, *x_block = x + r * in_features;
+        if (narrow) {
+            add_narrow_weight_grad(count, in_features, out_features, dy_block, x_block, dw);
+        } else {
+            add_weight_grad(count, in_features, out_features, dy_block, x_block, dw);
+        }
+        if (db != NULL) add_columns(count, out_features, dy_block, db);
+    }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 The Corral authors
+
+// The cut of a minibatch into lanes: whole chunks of CORRAL_LANE_ROWS, spread as evenly as they go, the first
+// lanes one chunk longer. It depends on the number of rows alone.
+
+#include "corral/core/optim.h"
+
+static size_t chunk_count(size_t rows)
+{
+    return rows / CORRAL_LANE_ROWS + (rows % CORRAL_LANE_ROWS != 0);
+}
+
+size_t corral_lane_count(size_t rows)
+{
+    const size_t chunks = chunk_count(rows);
+    return chunks < CORRAL_LANES ? chunks : CORRAL_LANES;
+}
+
+static size_t first_row(size_t rows, size_t lanes, size_t lane)
+{
+    const size_t chunks = chunk_count(rows), longer = chunks % lanes;
+    const size_t chunk = chunks / lanes * lane + (lane < longer ? lane : longer);
+    const size_t row = chunk * CORRAL_LANE_ROWS;
+    return row < rows ? row : rows;
+}
+
+corral_lane corral_lane_at(size_t rows, size_t lane)
+{
+    const size_t lanes = corral_lane_count(rows);
+    CORRAL_ASSERT(lane < lanes);
+    const size_t first = first_row(rows, lanes, lane);
+    return (corral_lane){.first = first, .count = first_row(rows, lanes, lane + 1) - first};
+}
