@@ -316,7 +316,7 @@ static corral_status take_map(walk *w, const char *section, unsigned depth)
         corral_status status = next_event(w, &event);
         if (status != CORRAL_OK) return status;
         const bool is_end = event.type == YAML_MAPPING_END_EVENT;
-        char name[NAME_SIZE];
+        char name[NAME_SIZE] = "";
         if (!is_end) status = at_line(w, &event.start_mark, take_key(w, section, &event, name));
         yaml_event_delete(&event);
         if (is_end || status != CORRAL_OK) return status;

@@ -63,11 +63,12 @@ corral_status corral_file_read(const char *path, size_t limit, char **out_bytes,
     corral_status status = open_regular(path, limit, &descriptor, &size);
     if (status != CORRAL_OK) return status;
 
-    char *bytes = size < SIZE_MAX ? malloc(size + 1) : NULL;
-    if (bytes == NULL)
-        status = corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for the %zu bytes of %s", size, path);
-    else
-        status = read_bytes(descriptor, path, bytes, size, &size);
+    char *bytes = malloc(size + 1);
+    if (bytes == NULL) {
+        close(descriptor);
+        return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for the %zu bytes of %s", size, path);
+    }
+    status = read_bytes(descriptor, path, bytes, size, &size);
     close(descriptor);
     if (status != CORRAL_OK) {
         free(bytes);

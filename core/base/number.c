@@ -136,7 +136,7 @@ static void format_finite(double value, char out_text[CORRAL_NUMBER_SIZE])
 void corral_number_format(double value, char out_text[CORRAL_NUMBER_SIZE])
 {
     if (!isfinite(value)) {
-        strcpy(out_text, isnan(value) ? ".nan" : value < 0 ? "-.inf" : ".inf");
+        snprintf(out_text, CORRAL_NUMBER_SIZE, "%s", isnan(value) ? ".nan" : value < 0 ? "-.inf" : ".inf");
         return;
     }
     const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);

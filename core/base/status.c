@@ -14,7 +14,7 @@ static _Thread_local char last_sentence[SENTENCE_SIZE];
 const char *corral_status_name(corral_status status)
 {
     static const char *const names[CORRAL_STATUS_COUNT] = {
-#define X(name, text) [CORRAL_##name] = text,
+#define X(name, text) [CORRAL_##name] = (text),
         CORRAL_STATUS_LIST(X)
 #undef X
     };

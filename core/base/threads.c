@@ -202,6 +202,8 @@ void corral_team_run(corral_team *team, size_t count,
 // Signals go to the program's own threads: the members inherit a mask that blocks them all.
 static corral_status start_members(corral_team *team)
 {
+    team->members = calloc(team->thread_count, sizeof *team->members);
+    if (team->members == NULL) return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a team of threads");
     sigset_t all, before;
     sigfillset(&all);
     int error = pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -228,11 +230,7 @@ corral_status corral_team_create(unsigned thread_count, corral_team **out_team)
     *team = (corral_team){.thread_count = thread_count};
     if (thread_count <= corral_available_cores()) team->spin_ns = SPIN_NS;
 
-    corral_status status = CORRAL_OK;
-    team->members = calloc(thread_count, sizeof *team->members);
-    if (team->members == NULL)
-        status = corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a team of threads");
-    if (status == CORRAL_OK) status = start_members(team);
+    const corral_status status = start_members(team);
     if (status != CORRAL_OK) {
         corral_team_destroy(team);
         return status;

@@ -341,11 +341,11 @@ static void what_is_written_reads_back_equal(void)
     s.algorithm = 1;
     s.limit = INFINITY;
     s.params.count = 2;
-    strcpy(s.params.pair[0].name, "a b");
-    strcpy(s.params.pair[1].name, "gravity");
+    memcpy(s.params.pair[0].name, "a b", 4);
+    memcpy(s.params.pair[1].name, "gravity", 8);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        strcpy(s.name, texts[i]);
-        strcpy(s.params.pair[0].value, texts[i]);
+        snprintf(s.name, sizeof s.name, "%s", texts[i]);
+        snprintf(s.params.pair[0].value, sizeof s.params.pair[0].value, "%s", texts[i]);
         s.clip = numbers[i % 7];
         s.learning_rate = (corral_schedule){numbers[i % 7], numbers[i / 7]};
         s.hidden.count = (uint32_t)i % 9;
@@ -354,9 +354,14 @@ static void what_is_written_reads_back_equal(void)
         check_round_trip(&s);
     }
     char *text = NULL;
-    strcpy(s.name, "two\nlines");
-    TEST_FAILS(corral_config_write(fields, &s, &text), CORRAL_ERROR_INVALID,
-               "run.name: the value holds a line break");
+    static const char *const unwritable[] = {"two\nlines",   "\x7F",     "\xC2\x85",     "\xE2\x80\xA8",
+                                             "\xEF\xBB\xBF", "\xC0\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80",
+                                             "\xC3",         "\xFF"};
+    for (size_t i = 0; i < sizeof unwritable / sizeof unwritable[0]; i++) {
+        snprintf(s.name, sizeof s.name, "%s", unwritable[i]);
+        TEST_FAILS(corral_config_write(fields, &s, &text), CORRAL_ERROR_INVALID,
+                   "run.name: the value holds a line break");
+    }
 }
 
 static void values_look_as_people_write_them(void)

@@ -9,7 +9,7 @@
 static void put(const char *path, const char *text)
 {
     char *folder = strdup(path);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(folder);
+    if (folder == NULL) abort();
     *strrchr(folder, '/') = '\0';
     TEST_OK(corral_folder_create(folder));
     free(folder);

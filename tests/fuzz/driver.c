@@ -167,16 +167,20 @@ static int read_corpus(const char *folder, corpus *out_files)
     return out_files->count > 0;
 }
 
-static volatile uint64_t running; // the mutation, for the last words
+static char last_words[64]; // made beforehand, because a signal handler may not format
 
-static void last_words(int signal_number)
+static void say_last_words(int signal_number)
 {
-    char text[64];
-    const int length = snprintf(text, sizeof text, "mutation %llu\n", (unsigned long long)running);
-    const ssize_t written = write(STDERR_FILENO, text, (size_t)length);
+    const ssize_t written = write(STDERR_FILENO, last_words, strlen(last_words));
     (void)written;
     signal(signal_number, SIG_DFL);
     raise(signal_number);
+}
+
+static void try_mutation(const corpus *files, uint64_t number)
+{
+    snprintf(last_words, sizeof last_words, "mutation %llu\n", (unsigned long long)number);
+    run_mutation(files, number);
 }
 
 int main(int argc, char **argv)
@@ -186,16 +190,15 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: %s CORPUS_FOLDER [MUTATION]\n", argv[0]);
         return 2;
     }
-    signal(SIGABRT, last_words);
+    signal(SIGABRT, say_last_words);
     if (argc > 2) {
-        running = strtoull(argv[2], NULL, 10);
-        run_mutation(&files, running);
+        try_mutation(&files, strtoull(argv[2], NULL, 10));
         return 0;
     }
     for (size_t i = 0; i < files.count; i++)
         run_target((const unsigned char *)files.files[i].bytes, files.files[i].size);
-    for (running = 1; running <= MUTATIONS; running++)
-        run_mutation(&files, running);
+    for (uint64_t number = 1; number <= MUTATIONS; number++)
+        try_mutation(&files, number);
     printf("%zu files, %d mutations\n", files.count, MUTATIONS);
     for (size_t i = 0; i < files.count; i++)
         free(files.files[i].bytes);
