@@ -125,7 +125,7 @@ static corral_status open_resolved(const char *path, const corral_env_plugin_des
         return CORRAL_OK;
     }
     const size_t length = strlen(path) + 1;
-    plugin *added = malloc(sizeof *added + length);
+    plugin *added = calloc(1, sizeof *added + length);
     if (added == NULL) return corral_fail(CORRAL_ERROR_NO_MEMORY, "%s: no memory to load it", path);
 
     const corral_status status = load(path, &added->descriptor);

@@ -22,7 +22,7 @@ static const corral_env_type *const builtins[] = {
     &corral_env_cartpole_v0,
     &corral_env_cartpole_v1,
 };
-enum { BUILTIN_COUNT = sizeof builtins / sizeof *builtins };
+enum { BUILTIN_COUNT = sizeof builtins / sizeof builtins[0] };
 
 size_t corral_env_builtin_count(void)
 {

@@ -83,7 +83,7 @@ static void open_relayed(rig *r, uint32_t first, uint32_t count)
 
 static bool row_equals(const float *row, const cJSON *golden)
 {
-    double want[4];
+    double want[4] = {0};
     golden_numbers(golden, want, 4);
     bool same = true;
     for (int k = 0; k < 4; k++)

@@ -6,6 +6,8 @@
 #ifndef CORRAL_TEST_GOLDEN_H
 #define CORRAL_TEST_GOLDEN_H
 
+#include "bits.h"
+
 #include "corral/base/file.h"
 
 #include "test.h"
@@ -47,12 +49,6 @@ static inline void golden_numbers(const cJSON *array, double *out, int count)
     int i = 0;
     const cJSON *item;
     cJSON_ArrayForEach(item, array) out[i++] = golden_number(item);
-}
-
-/// Equal to the last bit, where any NaN is as good as another.
-static inline bool same_double(double a, double b)
-{
-    return memcmp(&a, &b, sizeof a) == 0 || (isnan(a) && isnan(b));
 }
 
 #endif

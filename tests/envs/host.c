@@ -26,7 +26,7 @@ static void every_step_is_a_transition(void)
             CU_ASSERT_EQUAL(r.ended[k].number, t / 5);
             CU_ASSERT_EQUAL(r.ended[k].truncated, 1);
             CU_ASSERT_EQUAL(r.ended[k].terminated, 0);
-            CU_ASSERT_NOT_EQUAL(memcmp(r.final[k], r.observation[0], sizeof r.final[k]), 0);
+            CU_ASSERT_FALSE(same_bytes(r.final[k], r.observation[0], sizeof r.final[k]));
         }
     }
     CU_ASSERT_EQUAL(rows, 100);
@@ -95,7 +95,7 @@ static void seeds_belong_to_environments(void)
     for (uint64_t t = 0; t < 12; t++) {
         for (uint32_t i = 0; i < 6; i++)
             CU_ASSERT_EQUAL(r.observation[i][0], (float)(rig_seed(&r, 40 + i, t / 3) & 0xffff));
-        CU_ASSERT_EQUAL(memcmp(r.observation[2], s.observation[0], 2 * sizeof r.observation[0]), 0);
+        CU_ASSERT_TRUE(same_bytes(r.observation[2], s.observation[0], 2 * sizeof r.observation[0]));
         rig_step(&r);
         rig_step(&s);
     }
@@ -133,12 +133,12 @@ static void a_batch_equals_its_parts(void)
         for (uint32_t i = 0; i < RIG_MAX; i++) {
             rig_draw_actions(&one[i], t);
             rig_step(&one[i]);
-            same = same && memcmp(one[i].observation[0], r.observation[i], sizeof r.observation[i]) == 0 &&
+            same = same && same_bytes(one[i].observation[0], r.observation[i], sizeof r.observation[i]) &&
                    one[i].reward[0] == r.reward[i] && one[i].terminated[0] == r.terminated[i];
         }
         for (uint32_t k = 0; k < r.step.ended_count; k++) {
             const rig *o = &one[r.ended_row[k]];
-            same = same && memcmp(o->final[0], r.final[k], sizeof r.final[k]) == 0 &&
+            same = same && same_bytes(o->final[0], r.final[k], sizeof r.final[k]) &&
                    o->ended[0].episode_return == r.ended[k].episode_return;
         }
         CU_ASSERT_TRUE_FATAL(same);
@@ -195,7 +195,7 @@ static void refuses_actions_outside(void)
                  (double)bad[i]);
         TEST_FAILS(corral_env_batch_step_all(r.batch, &r.action_rows, &r.step), CORRAL_ERROR_INVALID, want);
     }
-    CU_ASSERT_EQUAL(memcmp(before, r.observation, sizeof before), 0); // nothing was stepped
+    CU_ASSERT_TRUE(same_bytes(before, r.observation, sizeof before)); // nothing was stepped
     r.action[3] = 1;
     rig_step(&r);
     rig_close(&r);
@@ -218,10 +218,10 @@ static void refuses_parameters_outside(void)
     rig_open(&r, &config);
     config.param_values = NULL;
     rig_open(&s, &config);
-    CU_ASSERT_EQUAL(memcmp(r.observation[0], s.observation[0], sizeof r.observation[0]), 0);
+    CU_ASSERT_TRUE(same_bytes(r.observation[0], s.observation[0], sizeof r.observation[0]));
     rig_step(&r);
     rig_step(&s);
-    CU_ASSERT_NOT_EQUAL(memcmp(r.observation[0], s.observation[0], sizeof r.observation[0]), 0);
+    CU_ASSERT_FALSE(same_bytes(r.observation[0], s.observation[0], sizeof r.observation[0]));
     rig_close(&r);
     rig_close(&s);
 }
@@ -262,10 +262,10 @@ static void hands_over_every_leaf(void)
     for (int t = 0; t < 3; t++) {
         TEST_OK(corral_env_batch_step_all(r.batch, action_rows, &r.step));
         CU_ASSERT_EQUAL(r.reward[0], 7);
-        if (t < 2) CU_ASSERT_EQUAL(memcmp(&seen, &action, sizeof seen), 0);
+        if (t < 2) CU_ASSERT_TRUE(same_bytes(&seen, &action, sizeof seen));
     }
     CU_ASSERT_EQUAL(r.step.ended_count, 2);
-    CU_ASSERT_EQUAL(memcmp(&last, &action, sizeof last), 0);
+    CU_ASSERT_TRUE(same_bytes(&last, &action, sizeof last));
     CU_ASSERT_EQUAL(seen.joint[0], 5); // begun anew
 
     const char *const what[] = {"environment 1: action arm/0 0.3 (element 2) is outside Box(3)",

@@ -6,6 +6,8 @@
 #ifndef CORRAL_TEST_RIG_H
 #define CORRAL_TEST_RIG_H
 
+#include "bits.h"
+
 #include "corral/envs/batch.h"
 #include "corral/envs/registry.h"
 

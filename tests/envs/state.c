@@ -22,12 +22,12 @@ static char *save_all(const rig *from, size_t *out_size)
 static bool same_step(void)
 {
     const size_t count = r.config.count;
-    return memcmp(r.observation, s.observation, count * sizeof *r.observation) == 0 &&
-           memcmp(r.reward, s.reward, count * sizeof *r.reward) == 0 &&
-           memcmp(r.terminated, s.terminated, count) == 0 && memcmp(r.truncated, s.truncated, count) == 0 &&
+    return same_bytes(r.observation, s.observation, count * sizeof *r.observation) &&
+           same_bytes(r.reward, s.reward, count * sizeof *r.reward) &&
+           same_bytes(r.terminated, s.terminated, count) && same_bytes(r.truncated, s.truncated, count) &&
            r.step.ended_count == s.step.ended_count &&
-           memcmp(r.ended, s.ended, r.step.ended_count * sizeof *r.ended) == 0 &&
-           memcmp(r.final, s.final, r.step.ended_count * sizeof *r.final) == 0;
+           same_bytes(r.ended, s.ended, r.step.ended_count * sizeof *r.ended) &&
+           same_bytes(r.final, s.final, r.step.ended_count * sizeof *r.final);
 }
 
 static void goes_on_exactly(void)
@@ -48,7 +48,7 @@ static void goes_on_exactly(void)
     CU_ASSERT_TRUE(corral_env_batch_state_exact(s.batch));
     memcpy(s.observation, r.observation, sizeof s.observation);
     TEST_OK(corral_env_batch_load(s.batch, states, size, &s.observation_rows));
-    CU_ASSERT_EQUAL(memcmp(s.observation, r.observation, sizeof s.observation), 0);
+    CU_ASSERT_TRUE(same_bytes(s.observation, r.observation, sizeof s.observation));
     uint32_t episodes = 0;
     for (uint64_t t = 103; t < 300; t++) {
         rig_draw_actions(&r, t);

@@ -358,7 +358,7 @@ static bool make_rows(const corral_space *leaves, uint32_t count, corral_env_row
         total += ROWS * ((bytes + 7) / 8 * 8);
         rows[k].stride = (bytes + 7) / 8 * 8;
     }
-    char *block = calloc(1, total);
+    char *block = calloc(1, total + 1);
     if (block == NULL) abort();
     for (uint32_t k = 0; k < count; k++)
         rows[k].data = block + at[k];

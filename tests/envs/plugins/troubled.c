@@ -131,12 +131,12 @@ static const corral_env_param params[] = {
 static const corral_env_single one = {sizeof(trouble), init_one, NULL, reset_one, step_one};
 static const corral_env_batch_functions many = {create_many, destroy_many, reset_many, step_many};
 
-#define TROUBLE(name, how)                                                                                   \
+#define TROUBLE(name, single_or_null, batch_or_null)                                                         \
     {                                                                                                        \
-        .size = sizeof(corral_env_type), .id = name, .summary = "fails on demand",                           \
+        .size = sizeof(corral_env_type), .id = (name), .summary = "fails on demand",                         \
         .spaces = {&observation, 1, &action, 1}, .params = params, .param_count = 2,                         \
-        .reward_threshold = NAN, how                                                                         \
+        .reward_threshold = NAN, .single = (single_or_null), .batch = (batch_or_null)                        \
     }
-static const corral_env_type types[] = {TROUBLE("TroubledOne-v0", .single = &one),
-                                        TROUBLE("TroubledMany-v0", .batch = &many)};
+static const corral_env_type types[] = {TROUBLE("TroubledOne-v0", &one, NULL),
+                                        TROUBLE("TroubledMany-v0", NULL, &many)};
 CORRAL_ENV_EXPORT(types, 2);

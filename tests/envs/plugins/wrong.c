@@ -111,7 +111,7 @@ static const corral_env_param params[] = {{"gravity", GRAVITY, 0, 10, "metres pe
 
 #define TYPE(name)                                                                                           \
     {                                                                                                        \
-        .size = TYPE_SIZE, .id = name, .summary = "for tests", .spaces = {&observation, 1, ACTION, 1},       \
+        .size = TYPE_SIZE, .id = (name), .summary = "for tests", .spaces = {&observation, 1, ACTION, 1},     \
         .params = params, .param_count = 1, .single = SINGLE, .batch = BATCH, .extension = extension         \
     }
 static const corral_env_type types[] = {TYPE("Right-v0"), TYPE(SECOND_ID)};
