@@ -37,6 +37,11 @@ char *corral_format(const char *format, ...) CORRAL_PRINTF(1, 2);
 /// The folder of the running executable, without a slash at the end. The caller frees it.
 CORRAL_MUST_USE corral_status corral_program_folder(char **out_path);
 
+/// Another program of this installation ("corral-worker"): beside the running executable, else, where this code is
+/// in libcorral.so, in the bin folder beside the library's. The caller frees it. CORRAL_ERROR_NOT_FOUND says where
+/// it was looked for.
+CORRAL_MUST_USE corral_status corral_program_find(const char *name, char **out_path);
+
 /// 64-bit XXH3 of the bytes: the checksum of manifests and frames.
 uint64_t corral_checksum(const void *bytes, size_t size);
 
