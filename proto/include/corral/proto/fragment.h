@@ -63,7 +63,7 @@ _Static_assert(sizeof(corral_fragment_ended) == 40, "the record is part of the w
 typedef struct corral_fragment_layout {
     corral_fragment_spec spec;
     size_t observation; // [env][T+1] rows: the last is where the next fragment goes on
-    size_t action;      // int32 [env][T]
+    size_t action;      // int32 [env][T]: index into the distribution, 0 .. action_count-1, in every row
     size_t logits;      // float [env][T][action_count]: the distribution's inputs
     size_t log_prob;    // float [env][T]
     size_t value;       // float [env][T+1]
@@ -92,13 +92,15 @@ typedef struct corral_fragment {
     const unsigned char *state;
 } corral_fragment;
 
-/// Copies the header, then checks everything that reading relies on: magic, format, sizes against `layout`, the length, the
-/// ended records' positions, actions within range, flags 0 or 1. CORRAL_ERROR_CORRUPT names what is wrong;
-/// CORRAL_ERROR_NOT_FINITE where a valid row holds a value that is not finite.
+/// Copies the header, then checks everything that reading relies on: magic, format, sizes against `layout`, the length,
+/// actions within range, flags 0 or 1, one record for each valid row that ends an episode, in the order they
+/// happened (by step, then by environment). CORRAL_ERROR_CORRUPT names what is wrong; CORRAL_ERROR_NOT_FINITE
+/// where a valid row or a record holds a number that is not finite. Observations are bytes and are not looked at.
+/// `block` is 64-byte aligned and must stay as it is while the fragment is read.
 CORRAL_MUST_USE corral_status corral_fragment_open(const corral_fragment_layout *layout, const void *block,
                                                    size_t length, corral_fragment *out_fragment);
 
-/// The k-th record (unaligned-safe copy), and where its observation lies.
+/// The k-th record (unaligned-safe copy), and where its observation lies (`out_observation` may be NULL).
 corral_fragment_ended corral_fragment_ended_at(const corral_fragment *fragment, uint32_t k,
                                                const unsigned char **out_observation);
 
