@@ -153,12 +153,8 @@ static corral_status write_checkpoint(corral_trainer *trainer, const snapshot *s
 
 static corral_status prune(corral_trainer *trainer)
 {
-    char *best = corral_format("%llu", (unsigned long long)trainer->state.best_step);
-    const char *const also[] = {best, NULL};
-    const corral_status status = corral_checkpoint_prune(corral_run_folder_path(trainer->folder),
-                                                         (uint32_t)trainer->config.checkpoint.keep, also);
-    free(best);
-    return status;
+    return corral_checkpoint_prune(corral_run_folder_path(trainer->folder),
+                                   (uint32_t)trainer->config.checkpoint.keep, NULL);
 }
 
 corral_status trainer_save(corral_trainer *trainer)
@@ -181,14 +177,8 @@ corral_status trainer_save_best(corral_trainer *trainer)
     const uint64_t step = trainer->best.state.env_steps;
     corral_status status = CORRAL_OK;
     if (!trainer->saved || trainer->saved_step != step) status = write_checkpoint(trainer, &trainer->best);
-    char *path = corral_format("%s/checkpoints/best.json", corral_run_folder_path(trainer->folder));
-    char *text = corral_format("{\"step\": %llu, \"mean_return\": %.17g}\n", (unsigned long long)step,
-                               trainer->best.state.best_mean);
-    if (status == CORRAL_OK && (path == NULL || text == NULL))
-        status = corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a path");
-    if (status == CORRAL_OK) status = corral_file_write(path, text, strlen(text));
-    free(path);
-    free(text);
+    if (status == CORRAL_OK)
+        status = corral_checkpoint_set_best(corral_run_folder_path(trainer->folder), step);
     trainer->best.filled = false;
     trainer->last_best_ns = corral_now_ns();
     return status == CORRAL_OK ? prune(trainer) : status;

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 The Corral authors
+
+#include "cli.h"
+
+#include "environment.h"
+
+#include "corral/base/file.h"
+#include "corral/proto/checkpoint.h"
+#include "corral/rllib/evaluate.h"
+
+#include <cjson/cJSON.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct subject {
+    char *checkpoint;
+    char env[CORRAL_TEXT_SIZE];
+    corral_pairs params;
+    int64_t max_episode_steps;
+    corral_policy *policy;
+} subject;
+
+static void read_params(const cJSON *params, corral_pairs *out)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, params)
+    {
+        if (out->count == CORRAL_PAIRS_MAX || !cJSON_IsString(item)) continue;
+        snprintf(out->pair[out->count].name, sizeof out->pair[0].name, "%s", item->string);
+        snprintf(out->pair[out->count].value, sizeof out->pair[0].value, "%s", item->valuestring);
+        out->count++;
+    }
+}
+
+/// What the checkpoint says about its environment, in state.json.
+static corral_status read_environment(subject *s, const char *path)
+{
+    char *text;
+    size_t size;
+    corral_status status = corral_file_read(path, (size_t)1 << 30, &text, &size);
+    if (status != CORRAL_OK) return status;
+    cJSON *root = cJSON_ParseWithLength(text, size);
+    const cJSON *env = cJSON_GetObjectItemCaseSensitive(root, "env");
+    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(env, "name"));
+    const cJSON *limit = cJSON_GetObjectItemCaseSensitive(env, "max_episode_steps");
+    if (name == NULL || strlen(name) >= sizeof s->env || !cJSON_IsNumber(limit)) {
+        status =
+            corral_fail(CORRAL_ERROR_CORRUPT, "%s: it does not say which environment was trained on", path);
+    } else {
+        snprintf(s->env, sizeof s->env, "%s", name);
+        s->max_episode_steps = (int64_t)limit->valuedouble;
+        read_params(cJSON_GetObjectItemCaseSensitive(env, "params"), &s->params);
+    }
+    cJSON_Delete(root);
+    free(text);
+    return status;
+}
+
+static corral_status open_subject(subject *s, const char *path)
+{
+    corral_status status = corral_checkpoint_find(path, 0, &s->checkpoint);
+    if (status == CORRAL_OK) status = corral_checkpoint_verify(s->checkpoint);
+    if (status != CORRAL_OK) return status;
+    char *policy = corral_format("%s/policy.safetensors", s->checkpoint);
+    char *state = corral_format("%s/state.json", s->checkpoint);
+    status = policy != NULL && state != NULL ? read_environment(s, state)
+                                             : corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a path");
+    if (status == CORRAL_OK) status = corral_policy_read(policy, &s->policy);
+    free(policy);
+    free(state);
+    return status;
+}
+
+static void print_json(const subject *s, const char *env, const corral_evaluation_result *r)
+{
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddStringToObject(root, "env", env);
+    cJSON_AddStringToObject(root, "checkpoint", s->checkpoint);
+    cJSON_AddNumberToObject(root, "policy_version", (double)corral_policy_version(s->policy));
+    cJSON_AddNumberToObject(root, "episodes", r->episodes);
+    if (r->episodes > 0) {
+        cJSON_AddNumberToObject(root, "mean_return", r->mean_return);
+        cJSON_AddNumberToObject(root, "std_return", r->std_return);
+        cJSON_AddNumberToObject(root, "min_return", r->min_return);
+        cJSON_AddNumberToObject(root, "max_return", r->max_return);
+        cJSON_AddNumberToObject(root, "mean_length", r->mean_length);
+    }
+    cJSON_AddNumberToObject(root, "failures", (double)r->failures);
+    char *text = cJSON_PrintUnformatted(root);
+    if (text != NULL) printf("%s\n", text);
+    cJSON_free(text);
+    cJSON_Delete(root);
+}
+
+static void print_table(const subject *s, const char *env, const corral_evaluation_result *r, bool stochastic)
+{
+    printf("%s, policy version %llu, %s actions\n", env, (unsigned long long)corral_policy_version(s->policy),
+           stochastic ? "drawn" : "greedy");
+    printf("  episodes      %u\n", r->episodes);
+    if (r->episodes > 0) {
+        printf("  mean return   %.2f +- %.2f\n", r->mean_return, r->std_return);
+        printf("  from, to      %.2f, %.2f\n", r->min_return, r->max_return);
+        printf("  mean length   %.1f\n", r->mean_length);
+    }
+    if (r->failures > 0) printf("  failures      %llu\n", (unsigned long long)r->failures);
+    printf("  checkpoint    %s\n", s->checkpoint);
+}
+
+static int run(const cli_command *self, int argc, char **argv)
+{
+    const char *episodes_text = NULL, *seed_text = NULL, *env = NULL;
+    bool stochastic = false, json = false, help;
+    const cli_flag flags[] = {
+        {"--episodes", "N", "How many episodes (100)", &episodes_text, NULL},
+        {"--seed", "S", "Other seeds, other episodes (0)", &seed_text, NULL},
+        {"--stochastic", NULL, "Draw actions instead of taking the most probable one", NULL, &stochastic},
+        {"--env", "ID", "Another environment than the one it was trained on", &env, NULL},
+        {"--json", NULL, "One JSON object", NULL, &json},
+        {0},
+    };
+    cli_words words;
+    long long episodes = 100, seed = 0;
+    subject s = {.max_episode_steps = -1};
+    environment_setup setup;
+    corral_status status = cli_parse(self, argc, argv, flags, &words, &help);
+    if (status == CORRAL_OK && help) return CLI_OK;
+    if (status == CORRAL_OK && words.count != 1)
+        status = corral_fail(CORRAL_ERROR_INVALID, "eval takes one run or checkpoint: corral eval runs/NAME");
+    if (status == CORRAL_OK && episodes_text != NULL)
+        status = cli_number("--episodes", episodes_text, 1, 1000000, &episodes);
+    if (status == CORRAL_OK && seed_text != NULL)
+        status = cli_number("--seed", seed_text, 0, 1LL << 53, &seed);
+    if (status == CORRAL_OK) status = open_subject(&s, words.word[0]);
+    if (env != NULL) s.params.count = 0;
+    if (status == CORRAL_OK) status = environment_setup_init(&setup, env != NULL ? env : s.env, &s.params);
+    corral_team *team = NULL;
+    if (status == CORRAL_OK) status = corral_team_create(corral_available_cores(), &team);
+    int code = status == CORRAL_OK ? CLI_OK : cli_fail(CLI_BAD_INPUT);
+    if (code == CLI_OK) {
+        const corral_evaluation_request request = {
+            .type = setup.type,
+            .param_values = setup.values,
+            .max_episode_steps = env != NULL ? -1 : s.max_episode_steps,
+            .seed = (uint64_t)seed,
+            .episodes = (uint32_t)episodes,
+            .stochastic = stochastic,
+            .team = team,
+        };
+        corral_evaluation_result result;
+        status = corral_evaluate(&request, s.policy, &result);
+        if (status != CORRAL_OK)
+            code = cli_fail(status == CORRAL_ERROR_INVALID ? CLI_BAD_INPUT : CLI_FAILED);
+        else if (json)
+            print_json(&s, setup.type->id, &result);
+        else
+            print_table(&s, setup.type->id, &result, stochastic);
+    }
+    corral_team_destroy(team);
+    corral_policy_destroy(s.policy);
+    free(s.checkpoint);
+    return code;
+}
+
+const cli_command cli_eval = {"eval", "RUN|CHECKPOINT [--episodes 100] [--seed S] [--stochastic] [--json]",
+                              "Play episodes with a trained policy", run};

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 The Corral authors
+
+#include "test.h"
+
+#include "run/tfevents.h"
+
+#include "corral/base/file.h"
+#include "corral/rllib/run_folder.h"
+
+#include <cjson/cJSON.h>
+
+#include <math.h>
+#include <unistd.h>
+
+static char *read_text(const char *folder, const char *name)
+{
+    char *path = corral_format("%s/%s", folder, name), *text;
+    size_t size;
+    TEST_OK(corral_file_read(path, 1 << 20, &text, &size));
+    free(path);
+    return text;
+}
+
+static size_t lines_of(const char *text)
+{
+    size_t count = 0;
+    for (; *text != '\0'; text++)
+        count += *text == '\n';
+    return count;
+}
+
+static void event_records_equal_tensorboards(void)
+{
+    CU_ASSERT_EQUAL(tfevents_crc32c("123456789", 9), 0xe3069283u);
+    CU_ASSERT_EQUAL(tfevents_crc32c("", 0), 0);
+    char *text = read_text(CORRAL_SOURCE_DIR "/tests/golden", "tfevents.json");
+    cJSON *root = cJSON_Parse(text);
+    const cJSON *records = cJSON_GetObjectItem(root, "records");
+    const struct {
+        int record;
+        double wall;
+        uint64_t step;
+        float value;
+    } scalars[] = {
+        {1, 1700000001.0, 0, 22.5f}, {2, 1700000002.62, 256, 41.25f}, {3, 1700000003.24, 512, 500.0f}};
+    (void)scalars[0].wall; // the wall times are read from the records themselves
+    for (int i = 0; i < 4; i++) {
+        const char *hex =
+            cJSON_GetStringValue(cJSON_GetObjectItem(cJSON_GetArrayItem(records, i), "record_hex"));
+        unsigned char expected[256], made[256];
+        const size_t size = strlen(hex) / 2;
+        for (size_t k = 0; k < size; k++)
+            sscanf(hex + 2 * k, "%2hhx", &expected[k]);
+        double wall;
+        memcpy(&wall, expected + 13, sizeof wall);
+        FILE *file = fmemopen(made, sizeof made, "w");
+        if (i == 0)
+            tfevents_write_header(file, wall);
+        else
+            tfevents_write_scalar(file, wall, scalars[i - 1].step, "rollout/ep_rew_mean",
+                                  scalars[i - 1].value);
+        CU_ASSERT_EQUAL((size_t)ftell(file), size);
+        fclose(file);
+        CU_ASSERT_EQUAL(memcmp(made, expected, size), 0);
+    }
+    cJSON_Delete(root);
+    free(text);
+}
+
+static char *temporary(void)
+{
+    static char path[] = "/tmp/corral-run-XXXXXX";
+    strcpy(path, "/tmp/corral-run-XXXXXX");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(path));
+    return path;
+}
+
+static corral_train_config some_config(void)
+{
+    corral_train_config config = corral_train_config_default();
+    strcpy(config.env, "CartPole-v1");
+    return config;
+}
+
+static void absent_values_are_absent(void)
+{
+    const corral_train_config config = some_config();
+    char *path = temporary();
+    corral_run_folder *folder;
+    TEST_OK(corral_run_folder_open(path, &config, false, 0, &folder));
+    corral_train_report report = {.env_steps = 256, .iteration = 1};
+    TEST_OK(corral_run_folder_report(folder, &report)); // no episode, no evaluation, no time
+    report = (corral_train_report){.env_steps = 512,
+                                   .iteration = 2,
+                                   .episodes = 1,
+                                   .return_mean = 21,
+                                   .session_seconds = 1,
+                                   .session_steps = 512,
+                                   .evaluated = true,
+                                   .eval_mean = 30};
+    TEST_OK(corral_run_folder_report(folder, &report));
+    corral_run_folder_close(folder);
+    char *csv = read_text(path, "progress.csv"), *json = read_text(path, "metrics.jsonl");
+    CU_ASSERT_PTR_NULL(strstr(csv, "nan"));
+    CU_ASSERT_EQUAL(lines_of(csv), 3);
+    CU_ASSERT_EQUAL(lines_of(json), 2);
+    cJSON *first = cJSON_Parse(json), *second = cJSON_Parse(strchr(json, '\n') + 1);
+    CU_ASSERT_PTR_NOT_NULL(first);
+    CU_ASSERT_PTR_NULL(cJSON_GetObjectItem(first, "rollout/ep_rew_mean"));
+    CU_ASSERT_PTR_NULL(cJSON_GetObjectItem(first, "time/fps"));
+    CU_ASSERT_EQUAL(cJSON_GetObjectItem(second, "eval/mean_reward")->valuedouble, 30);
+    CU_ASSERT_EQUAL(cJSON_GetObjectItem(second, "time/fps")->valuedouble, 512);
+    cJSON_Delete(first);
+    cJSON_Delete(second);
+    free(csv);
+    free(json);
+    TEST_OK(corral_folder_remove(path));
+}
+
+static void a_resumed_run_goes_on_where_it_stopped(void)
+{
+    const corral_train_config config = some_config();
+    char *path = temporary();
+    corral_run_folder *folder;
+    TEST_OK(corral_run_folder_open(path, &config, false, 0, &folder));
+    for (uint64_t step = 100; step <= 500; step += 100) {
+        TEST_OK(corral_run_folder_report(folder, &(corral_train_report){.env_steps = step}));
+        TEST_OK(corral_run_folder_episode(folder, step, 1, step, 2.5, 3, true, false));
+    }
+    corral_run_folder_close(folder);
+    TEST_FAILS(corral_run_folder_open(path, &config, false, 0, &folder), CORRAL_ERROR_EXISTS,
+               "holds a run already");
+    TEST_OK(corral_run_folder_open(path, &config, true, 300, &folder));
+    TEST_OK(corral_run_folder_report(folder, &(corral_train_report){.env_steps = 400}));
+    corral_run_folder_close(folder);
+    char *csv = read_text(path, "progress.csv"), *episodes = read_text(path, "episodes.csv"),
+         *json = read_text(path, "metrics.jsonl");
+    CU_ASSERT_EQUAL(lines_of(csv), 1 + 4);
+    CU_ASSERT_EQUAL(lines_of(json), 4);
+    CU_ASSERT_EQUAL(lines_of(episodes), 1 + 3);
+    free(csv);
+    free(json);
+    free(episodes);
+    TEST_OK(corral_folder_remove(path));
+}
+
+static void a_place_that_cannot_be_written_is_named(void)
+{
+    const corral_train_config config = some_config();
+    corral_run_folder *folder;
+    TEST_FAILS(corral_run_folder_open("/proc/corral-run", &config, false, 0, &folder), CORRAL_ERROR_IO,
+               "/proc/corral-run");
+}
+
+int main(void)
+{
+    return test_run("run folder",
+                    (test_case[]){
+                        {"event records equal TensorBoard's", event_records_equal_tensorboards},
+                        {"absent values are absent", absent_values_are_absent},
+                        {"a resumed run goes on where it stopped", a_resumed_run_goes_on_where_it_stopped},
+                        {"a place that cannot be written is named", a_place_that_cannot_be_written_is_named},
+                        {NULL, NULL},
+                    });
+}
