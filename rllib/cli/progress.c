@@ -262,7 +262,7 @@ static void print_result(const progress *p, const corral_train_summary *s)
     case CORRAL_STOP_STEPS:
     case CORRAL_STOP_SECONDS:
         printf("Ended with the budget of %s%s\n", s->stop_reason == CORRAL_STOP_STEPS ? "steps" : "seconds",
-               isnan(p->target) ? "" : ", short of the goal");
+               isinf(p->target) ? "" : ", short of the goal");
         break;
     case CORRAL_STOP_INTERRUPTED:
         printf("Interrupted\n");

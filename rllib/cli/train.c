@@ -111,7 +111,7 @@ static int exit_code(const corral_train_summary *summary, const corral_train_con
     case CORRAL_STOP_FAILED:
         return CLI_FAILED;
     default: // a budget ended: fine where no goal was set
-        return isnan(config->stop.target_return) ? CLI_OK : CLI_NOT_REACHED;
+        return isinf(config->stop.target_return) ? CLI_OK : CLI_NOT_REACHED;
     }
 }
 

@@ -35,7 +35,7 @@ wait_for() {
 }
 
 # key FILE NAME: a number or word from a JSON file with one key per line or all on one
-key() { grep -o "\"$2\": *[^,}]*" "$1" | head -n 1 | sed 's/^[^:]*: *//; s/"//g'; }
+key() { grep -o "\"$2\": *[^,}]*" "$1" | head -n 1 | sed 's/^[^:]*:[[:space:]]*//; s/"//g'; }
 
 # at_least A B: A >= B, for decimal numbers
 at_least() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a >= b) }'; }

@@ -15,7 +15,7 @@ extern "C" {
 typedef enum corral_algorithm { CORRAL_ALGORITHM_PPO } corral_algorithm;
 
 typedef struct corral_stop_config {
-    double target_return; // stop.return: mean evaluation return that counts as reached; NaN: none
+    double target_return; // stop.return: mean evaluation return that counts as reached; infinite: none
     int64_t evaluations;  // how many evaluations in a row must reach it
     int64_t steps;        // budget of environment steps
     double seconds;       // 0: no limit
