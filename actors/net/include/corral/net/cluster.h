@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 The Corral authors
 
-/// The driver's side of a cluster: connect, start a group of actors, publish weights, lease blocks, take fragments.
+/// The driver's side of a cluster: connect, start a group of actors, publish weights, lease blocks, take
+/// fragments.
 ///
-/// The same calls serve one host and many. The head places the actors; those on the driver's own host are reached
-/// through shared memory, the others through one gRPC stream per node (with CORRAL_TRANSPORT_GRPC all of them).
-/// Fragments from other nodes are gathered into blocks that were reserved for them at start.
+/// The same calls serve one host and many. The head places the actors; those on the driver's own host are
+/// reached through shared memory, the others through one gRPC stream per node (with CORRAL_TRANSPORT_GRPC all
+/// of them). Fragments from other nodes are gathered into blocks that were reserved for them at start.
 ///
 /// [One thread at a time per cluster; the library's own threads stay inside.]
 #ifndef CORRAL_NET_CLUSTER_H
@@ -29,10 +30,10 @@ typedef enum corral_transport {
 typedef struct corral_cluster corral_cluster;
 
 typedef struct corral_cluster_config {
-    const char *address;    // "HOST:PORT" of the head, or NULL: an agent of our own, gone with us
-    unsigned slots;         // of our own agent: what this run asks for
-    const char *token;      // NULL: CORRAL_TOKEN, else the file that a head of this user on this host wrote
-    const char *faults;     // fault injection on gRPC messages, "" or NULL for none: see net/faults.h
+    const char *address; // "HOST:PORT" of the head, or NULL: an agent of our own, gone with us
+    unsigned slots;      // of our own agent: what this run asks for
+    const char *token;   // NULL: CORRAL_TOKEN, else the file that a head of this user on this host wrote
+    const char *faults;  // fault injection on gRPC messages, "" or NULL for none: see net/faults.h
     int64_t connect_timeout_ns;
 } corral_cluster_config;
 
@@ -41,23 +42,26 @@ corral_cluster_config corral_cluster_config_default(void);
 
 /// Starts or finds the agent, and says hello to the head. Messages say what to do: "no head answers at
 /// 127.0.0.1:7000 within 10 s; start one with `corral node --head --listen 127.0.0.1:7000`".
-CORRAL_MUST_USE corral_status corral_cluster_connect(const corral_cluster_config *config, corral_cluster **out_cluster);
-/// Ends the job: its actors stop, an agent of our own ends. Returns when that is done, at the latest after 3 s. NULL is fine.
+CORRAL_MUST_USE corral_status corral_cluster_connect(const corral_cluster_config *config,
+                                                     corral_cluster **out_cluster);
+/// Ends the job: its actors stop, an agent of our own ends. Returns when that is done, at the latest after 3
+/// s. NULL is fine.
 void corral_cluster_disconnect(corral_cluster *cluster);
 
-/// The cluster's instruction-set levels agree (see core/backend.h); when not, `*out_note` says which nodes differ.
+/// The cluster's instruction-set levels agree (see core/backend.h); when not, `*out_note` says which nodes
+/// differ.
 bool corral_cluster_levels_agree(const corral_cluster *cluster, const char **out_note);
 
 typedef struct corral_group_config {
-    const char *class_name;   // of the actors
-    uint32_t count;           // of actors, at least 1
-    double cpus;              // slots that each takes
+    const char *class_name; // of the actors
+    uint32_t count;         // of actors, at least 1
+    double cpus;            // slots that each takes
     double gpus;
-    const void *config;       // handed to each actor's create()
+    const void *config; // handed to each actor's create()
     size_t config_size;
-    size_t block_bytes;       // of one lease
+    size_t block_bytes; // of one lease
     uint32_t blocks_per_actor;
-    size_t weights_bytes;     // the largest publish
+    size_t weights_bytes; // the largest publish
     corral_transport transport;
     int64_t lease_timeout_ns; // an open lease older than this: the actor is killed and restarted; 0: never
     uint32_t max_restarts;    // restarts in a row without a fragment before the actor stays down
@@ -76,8 +80,8 @@ typedef enum corral_group_event_kind {
 typedef struct corral_group_event {
     corral_group_event_kind kind;
     uint32_t actor;
-    uint64_t tag;       // FRAGMENT: of its lease
-    const void *data;   // FRAGMENT: 64-byte aligned, read-only, until released
+    uint64_t tag;     // FRAGMENT: of its lease
+    const void *data; // FRAGMENT: 64-byte aligned, read-only, until released
     size_t length;
     bool remote;        // FRAGMENT: came over gRPC
     uint64_t handle;    // FRAGMENT: for release
@@ -98,8 +102,8 @@ CORRAL_MUST_USE corral_status corral_group_publish(corral_group *group, uint64_t
 /// most 64 KiB.
 CORRAL_MUST_USE corral_status corral_group_lease(corral_group *group, uint32_t actor, uint64_t tag,
                                                  const void *request, size_t size);
-/// The next event, waiting at most timeout_ns (-1: for ever; 0: not at all): CORRAL_ERROR_EMPTY when there is none.
-/// Returns CORRAL_ERROR_CANCELLED when corral_group_interrupt() was called.
+/// The next event, waiting at most timeout_ns (-1: for ever; 0: not at all): CORRAL_ERROR_EMPTY when there is
+/// none. Returns CORRAL_ERROR_CANCELLED when corral_group_interrupt() was called.
 CORRAL_MUST_USE corral_status corral_group_next(corral_group *group, int64_t timeout_ns,
                                                 corral_group_event *out_event);
 void corral_group_release(corral_group *group, const corral_group_event *fragment);
@@ -117,10 +121,11 @@ typedef struct corral_group_stats {
 
 corral_group_stats corral_group_get_stats(const corral_group *group);
 
-// --- looking at a cluster --------------------------------------------------------------------------------------------
+// --- looking at a cluster
+// --------------------------------------------------------------------------------------------
 
-/// What `corral status --json` prints: {"cluster": ..., "nodes": [...], "actors": [...], "fragments_remote": n}.
-/// `address` NULL: the one running head of this user on this host. The caller frees `*out_json`.
+/// What `corral status --json` prints: {"cluster": ..., "nodes": [...], "actors": [...], "fragments_remote":
+/// n}. `address` NULL: the one running head of this user on this host. The caller frees `*out_json`.
 CORRAL_MUST_USE corral_status corral_cluster_status(const char *address, const char *token, char **out_json);
 
 #ifdef __cplusplus

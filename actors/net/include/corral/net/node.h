@@ -14,25 +14,26 @@ extern "C" {
 #endif
 
 typedef struct corral_node_config {
-    const char *listen;      // "HOST:PORT"; port 0 picks a free one
-    const char *advertise;   // what others dial, when it differs from `listen`; or NULL
-    const char *join;        // the head's "HOST:PORT", or NULL: this node is the head
-    double slots;            // CPU slots offered; < 0: the cores of this cgroup
-    const char *worker;      // the worker program; NULL: corral-worker beside this program
-    const char *token;       // NULL: as in corral_cluster_config; a head makes one
-    const char *faults;      // see net/faults.h
-    bool insecure;           // allow an address that is not loopback without TLS
-    int embedded_fd;         // >= 0: our driver's end of a socket: the node writes its address and token there
-                             // when it is up, and ends when the other end closes; -1: a node started by hand
+    const char *listen;    // "HOST:PORT"; port 0 picks a free one
+    const char *advertise; // what others dial, when it differs from `listen`; or NULL
+    const char *join;      // the head's "HOST:PORT", or NULL: this node is the head
+    double slots;          // CPU slots offered; < 0: the cores of this cgroup
+    const char *worker;    // the worker program; NULL: corral-worker beside this program
+    const char *token;     // NULL: as in corral_cluster_config; a head makes one
+    const char *faults;    // see net/faults.h
+    bool insecure;         // allow an address that is not loopback without TLS
+    int embedded_fd;       // >= 0: our driver's end of a socket: the node writes its address and token there
+                           // when it is up, and ends when the other end closes; -1: a node started by hand
 } corral_node_config;
 
 corral_node_config corral_node_config_default(void);
 
-/// Runs until SIGTERM or SIGINT (drains: its actors stop, its jobs are told), or until the head or the embedding driver
-/// is gone. `announce` gets one line when the node is up ("head at 127.0.0.1:7000, 2 slots"); may be NULL.
-/// Call on the main thread of a process without other threads.
+/// Runs until SIGTERM or SIGINT (drains: its actors stop, its jobs are told), or until the head or the
+/// embedding driver is gone. `announce` gets one line when the node is up ("head at 127.0.0.1:7000, 2
+/// slots"); may be NULL. Call on the main thread of a process without other threads.
 CORRAL_MUST_USE corral_status corral_node_run(const corral_node_config *config,
-                                              void (*announce)(void *context, const char *line), void *context);
+                                              void (*announce)(void *context, const char *line),
+                                              void *context);
 
 #ifdef __cplusplus
 }
