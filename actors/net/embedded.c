@@ -27,15 +27,8 @@ enum { CHILD_FD = 3 };
 static corral_status find_program(char **out_path)
 {
     const char *given = getenv("CORRAL_NODE");
-    if (given != NULL && given[0] != '\0') {
-        *out_path = strdup(given);
-    } else {
-        char *folder = NULL;
-        const corral_status status = corral_program_folder(&folder);
-        if (status != CORRAL_OK) return status;
-        *out_path = corral_format("%s/corral-node", folder);
-        free(folder);
-    }
+    if (given == NULL || given[0] == '\0') return corral_program_find("corral-node", out_path);
+    *out_path = strdup(given);
     return *out_path != NULL ? CORRAL_OK : corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a path");
 }
 

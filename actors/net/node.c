@@ -25,6 +25,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+enum { RETRY_MS = 100 };
+
 #define NETWORK_DELAY (30 * CORRAL_MILLISECOND)
 #define JOIN_TIMEOUT  (10 * CORRAL_SECOND)
 
@@ -214,42 +216,45 @@ static void drain(node *n)
 static corral_status find_worker(node *n)
 {
     const char *given = n->config->worker != NULL ? n->config->worker : getenv("CORRAL_WORKER");
-    if (given != NULL && given[0] != '\0') {
-        n->worker = strdup(given);
-        return n->worker != NULL ? CORRAL_OK : corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a path");
-    }
-    char *folder = NULL;
-    const corral_status status = corral_program_folder(&folder);
-    if (status != CORRAL_OK) return status;
-    n->worker = corral_format("%s/corral-worker", folder);
-    free(folder);
+    if (given == NULL || given[0] == '\0') return corral_program_find("corral-worker", &n->worker);
+    n->worker = strdup(given);
     return n->worker != NULL ? CORRAL_OK : corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a path");
 }
 
-static corral_status find_token(node *n)
+static corral_status given_token(node *n)
 {
     const char *given = n->config->token != NULL ? n->config->token : getenv("CORRAL_TOKEN");
-    if (given != NULL && given[0] != '\0') {
-        if (strlen(given) >= sizeof n->token || strpbrk(given, " \t\n") != NULL)
-            return corral_fail(CORRAL_ERROR_INVALID,
-                               "the token (CORRAL_TOKEN) has to be one word of at most %d letters",
-                               CORRAL_TOKEN_SIZE - 1);
-        snprintf(n->token, sizeof n->token, "%s", given);
-        return CORRAL_OK;
-    }
-    if (n->config->join == NULL) return corral_runtime_random(n->token, sizeof n->token);
-    corral_address head;
-    corral_runtime_entry entry;
-    corral_status status = corral_address_parse(n->config->join, "--join", &head);
-    if (status != CORRAL_OK) return status;
-    if (!head.loopback || corral_runtime_find(head.port, &entry) != CORRAL_OK)
-        return corral_fail(
-            CORRAL_ERROR_NOT_FOUND,
-            "the token of the head at %s is not known here (no head of this user listens there); start "
-            "the head, or set CORRAL_TOKEN to its token",
-            n->config->join);
-    snprintf(n->token, sizeof n->token, "%s", entry.token);
+    if (given == NULL || given[0] == '\0') return CORRAL_OK;
+    if (strlen(given) >= sizeof n->token || strpbrk(given, " \t\n") != NULL)
+        return corral_fail(CORRAL_ERROR_INVALID,
+                           "the token (CORRAL_TOKEN) has to be one word of at most %d letters",
+                           CORRAL_TOKEN_SIZE - 1);
+    snprintf(n->token, sizeof n->token, "%s", given);
     return CORRAL_OK;
+}
+
+// A head of this user on this host has left its token where we find it; it may be about to start.
+static corral_status await_token(node *n)
+{
+    corral_address head;
+    corral_status status = corral_address_parse(n->config->join, "--join", &head);
+    if (status != CORRAL_OK || n->token[0] != '\0') return status;
+    corral_runtime_entry entry;
+    const int64_t deadline = corral_now_ns() + JOIN_TIMEOUT;
+    while (head.loopback && !n->stopping && corral_now_ns() < deadline) {
+        if (corral_runtime_find(head.port, &entry) == CORRAL_OK) {
+            snprintf(n->token, sizeof n->token, "%s", entry.token);
+            return CORRAL_OK;
+        }
+        struct epoll_event event;
+        if (epoll_wait(n->epoll, &event, 1, RETRY_MS) == 1) take_event(n, event.data.ptr);
+    }
+    if (n->stopping) return corral_fail(CORRAL_ERROR_CANCELLED, "%s", n->stop_reason);
+    return corral_fail(
+        CORRAL_ERROR_NOT_FOUND,
+        "no head of this user answers at %s%s; start one with `corral node --head --listen %s`, or set "
+        "CORRAL_TOKEN to its token",
+        n->config->join, head.loopback ? " within 10 s" : "", n->config->join);
 }
 
 static corral_status check_listen(node *n)
@@ -307,26 +312,34 @@ static corral_status open_head(node *n)
     if (n->config->join != NULL) return CORRAL_OK;
     n->id = 1;
     corral_status status = corral_runtime_random(n->cluster, sizeof n->cluster);
+    if (status == CORRAL_OK && n->token[0] == '\0') status = corral_runtime_random(n->token, sizeof n->token);
     Corral__V1__NodeInfo self;
     node_describe(n, &self);
     if (status == CORRAL_OK) status = corral_head_create(n->cluster, &self, &n->head);
     return status;
 }
 
-// A node that joins is up when its head has taken it in.
+// A node that joins is up when its head has taken it in. A head that is not there yet is dialled again.
 static corral_status await_welcome(node *n)
 {
-    corral_status status = node_join(n);
+    corral_status status = CORRAL_OK;
     const int64_t deadline = corral_now_ns() + JOIN_TIMEOUT;
-    while (status == CORRAL_OK && !n->joined && !n->stopping && corral_now_ns() < deadline)
-        run_once(n);
+    int64_t dial_at = 0;
+    while (status == CORRAL_OK && !n->joined && !n->stopping && corral_now_ns() < deadline) {
+        if (n->to_head.link == NULL && corral_now_ns() >= dial_at) {
+            status = node_join(n);
+            dial_at = corral_now_ns() + RETRY_MS * CORRAL_MILLISECOND;
+            continue;
+        }
+        struct epoll_event event;
+        if (epoll_wait(n->epoll, &event, 1, RETRY_MS) == 1) take_event(n, event.data.ptr);
+    }
     if (status != CORRAL_OK || n->joined) return status;
     if (n->stopping)
         return corral_fail(n->stop_status != CORRAL_OK ? n->stop_status : CORRAL_ERROR_CANCELLED, "%s",
                            n->stop_reason);
     return corral_fail(CORRAL_ERROR_TIMEOUT,
-                       "no head answers at %s within 10 s; start one with `corral node --head "
-                       "--listen %s`",
+                       "no head answers at %s within 10 s; start one with `corral node --head --listen %s`",
                        n->config->join, n->config->join);
 }
 
@@ -339,7 +352,8 @@ static corral_status start(node *n)
         fcntl(n->config->embedded_fd, F_SETFD, FD_CLOEXEC);
         return node_session_open(n, n->config->embedded_fd, true);
     }
-    status = start_network(n);
+    if (n->config->join != NULL) status = await_token(n);
+    if (status == CORRAL_OK) status = start_network(n);
     if (status == CORRAL_OK && n->config->join != NULL) status = await_welcome(n);
     return status;
 }
@@ -393,7 +407,7 @@ corral_status corral_node_run(const corral_node_config *config,
     };
     corral_status status = check_listen(&n);
     if (status == CORRAL_OK) status = find_worker(&n);
-    if (status == CORRAL_OK) status = find_token(&n);
+    if (status == CORRAL_OK) status = given_token(&n);
     if (status == CORRAL_OK) status = corral_spawner_start(&n.spawner);
     if (status != CORRAL_OK) {
         free(n.worker);

@@ -355,6 +355,10 @@ static void take_message(node *n, corral_mail *mail)
 
 static void take_closed(node *n, corral_mail *mail)
 {
+    if (mail->link == n->to_head.link && !n->joined) { // dialled again for a while
+        corral_channel_close(&n->to_head, "");
+        return;
+    }
     if (mail->link == n->to_head.link) {
         char reason[NODE_TEXT_SIZE];
         snprintf(reason, sizeof reason, "the head at %s is gone (%s)", n->config->join, mail->text);
