@@ -32,6 +32,11 @@ static void log_of_embedded(void *context, corral_log_level level, const char *l
     if (level >= CORRAL_LOG_WARNING) corral_log_to_stderr(context, level, line);
 }
 
+static void log_of_node(void *context, corral_log_level level, const char *line)
+{
+    if (level >= CORRAL_LOG_INFO) corral_log_to_stderr(context, level, line);
+}
+
 static void print_line(void *context, const char *line)
 {
     (void)context;
@@ -70,7 +75,7 @@ int main(int argc, char **argv)
         {0},
     };
     static char name[] = "corral-node";
-    corral_log_set_sink(corral_log_to_stderr, name);
+    corral_log_set_sink(log_of_node, name);
     corral_node_config config = corral_node_config_default();
     int is_head = 0;
     double fd = -1;

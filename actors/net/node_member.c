@@ -85,7 +85,7 @@ void node_hear_head(node *n, const corral_envelope *envelope)
         node_stop(n, CORRAL_ERROR_REFUSED, envelope->refused->text);
         break;
     case CORRAL__V1__ENVELOPE__BODY_BYE:
-        node_stop(n, CORRAL_ERROR_LOST, envelope->bye->text);
+        node_stop(n, CORRAL_OK, envelope->bye->text);
         break;
     default:
         break; // nothing that a head says to a member

@@ -17,13 +17,14 @@
 #include "rpc.h"
 
 #include "corral/base/clock.h"
+#include "corral/base/log.h"
 
 #include <grpc/byte_buffer.h>
 #include <grpc/byte_buffer_reader.h>
 #include <grpc/grpc.h>
 #include <grpc/grpc_security.h>
 #include <grpc/slice.h>
-#include <grpc/support/alloc.h>
+#include <grpc/support/log.h>
 #include <grpc/support/time.h>
 
 #include <pthread.h>
@@ -625,6 +626,18 @@ static corral_status start_server(corral_rpc *rpc)
 // --- the thread
 // -----------------------------------------------------------------------------------------------------------
 
+// What it has to say is for its own developers; ours are the sentences.
+static void log_line(gpr_log_func_args *line)
+{
+    corral_log(CORRAL_LOG_DEBUG, "gRPC: %s", line->message);
+}
+
+static void start_grpc(void)
+{
+    gpr_set_log_function(log_line);
+    grpc_init();
+}
+
 static gpr_timespec in_ns(int64_t wait_ns)
 {
     return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_nanos(wait_ns, GPR_TIMESPAN));
@@ -682,7 +695,7 @@ corral_status corral_rpc_start(const corral_rpc_config *config, corral_rpc **out
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    grpc_init();
+    start_grpc();
     rpc->config = *config;
     rpc->queue = grpc_completion_queue_create_for_next(NULL);
     rpc->incoming_tag = (rpc_tag){on_call, rpc};
@@ -807,7 +820,7 @@ corral_status corral_rpc_ask(const corral_address *address, const char *method, 
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    grpc_init();
+    start_grpc();
     rpc_ask ask = {.code = GRPC_STATUS_UNKNOWN, .details = grpc_empty_slice()};
     grpc_metadata_array_init(&ask.initial);
     grpc_metadata_array_init(&ask.trailing);
