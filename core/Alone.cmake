@@ -1,7 +1,6 @@
 # What core needs from the rest of the tree when it is configured on its own: a compiler and CUnit, nothing else.
 option(CORRAL_WERROR "Treat warnings as errors" OFF)
 option(CORRAL_TESTS "Build the tests" ON)
-set(CORRAL_SANITIZER "" CACHE STRING "see the top-level CMakeLists.txt")
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()

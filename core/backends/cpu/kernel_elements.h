@@ -73,8 +73,8 @@ ALWAYS_INLINE vec log_vector(vec x)
 {
     const ivec tiny = x < 1.17549435e-38f; // below the normal range: bring it up
     const vec scaled = pick(tiny, x * 8388608.0f, x);
-    const ivec e = ((ivec)scaled - 0x3f3504f3) >> 23;
-    const vec f = (vec)((ivec)scaled - (e << 23)) - 1.0f;
+    const ivec e = (ivec)((uvec)scaled - 0x3f3504f3u) >> 23;
+    const vec f = (vec)((uvec)scaled - ((uvec)e << 23)) - 1.0f;
     const vec exponent = __builtin_convertvector(e, vec) - pick(tiny, broadcast(23.0f), (vec){0});
     const vec p =
         POLYNOMIAL(f, 0.33333330728190674f, -0.25000306422569796f, 0.2000104509416068f, -0.16641281463106394f,
@@ -123,6 +123,14 @@ ALWAYS_INLINE void each_activation_grad(corral_activation activation, size_t cou
                                         float *grad)
 {
     size_t i = 0;
+    for (; i + 4 * LANES <= count; i += 4 * LANES) {
+        vec v[4];
+        for (int j = 0; j < 4; j++) {
+            v[j] = activation_grad_vector(activation, load(y + i + j * LANES), load(grad + i + j * LANES));
+        }
+        for (int j = 0; j < 4; j++)
+            store(grad + i + j * LANES, v[j]);
+    }
     for (; i + LANES <= count; i += LANES) {
         store(grad + i, activation_grad_vector(activation, load(y + i), load(grad + i)));
     }
@@ -144,11 +152,19 @@ typedef struct adam_factors {
     float scale, first, second, step_size, inverse_correction, epsilon;
 } adam_factors;
 
+/// Numbers below the normal range become 0: they cost a hundred cycles each, and a weight without gradient
+/// would keep its moments there for ever.
+ALWAYS_INLINE vec flush_tiny(vec x)
+{
+    const ivec size = (ivec)x & 0x7fffffff;
+    return (vec)((ivec)x & (size >= 0x00800000));
+}
+
 ALWAYS_INLINE void adam_vector(const adam_factors *f, vec *weight, vec grad, vec *first, vec *second)
 {
     const vec g = grad * f->scale;
-    *first += f->first * (g - *first);
-    *second += f->second * (g * g - *second);
+    *first = flush_tiny(*first + f->first * (g - *first));
+    *second = flush_tiny(*second + f->second * (g * g - *second));
     *weight -= f->step_size * *first / (square_root(*second) * f->inverse_correction + f->epsilon);
 }
 
@@ -168,38 +184,61 @@ static void adam(size_t count, float *weight, const float *grad, float *first, f
     }
 }
 
-/// One vector of the sum over lanes; see corral_lane_tree() in optim.h's terms: neighbours first, then pairs.
+/// One vector of the sum over lanes: neighbours first, then pairs of pairs. Zeroes what it read.
 ALWAYS_INLINE vec sum_lane_vectors(size_t lane_count, float *const *lanes, size_t i, size_t last)
 {
-    vec sums[CORRAL_BACKEND_LANES];
+    vec sums[CORRAL_BACKEND_LANES] = {0};
+#pragma GCC unroll 8
     for (size_t lane = 0; lane < lane_count; lane++) {
         sums[lane] = load_partial(lanes[lane] + i, last);
         store_partial(lanes[lane] + i, (vec){0}, last);
     }
+#pragma GCC unroll 8
     for (size_t step = 1; step < lane_count; step *= 2) {
+#pragma GCC unroll 8
         for (size_t lane = 0; lane + step < lane_count; lane += 2 * step)
             sums[lane] += sums[lane + step];
     }
     return sums[0];
 }
 
-/// The squares go into sixteen partial sums by i mod 16, so that every vector length gives the same bits.
+typedef double wide __attribute__((vector_size(8 * LANES)));
+
+enum { SQUARES = 16, SQUARE_VECTORS = SQUARES / LANES };
+
+/// Squares go into sixteen partial sums by i mod 16, so that every vector length gives the same bits. The
+/// squares of f32 numbers are exact in f64.
+ALWAYS_INLINE double sum_some_lanes(size_t lane_count, size_t count, float *const *lanes, float *total)
+{
+    wide partial[SQUARE_VECTORS] = {0};
+    size_t i = 0;
+    for (; i + SQUARES <= count; i += SQUARES) {
+#pragma GCC unroll 4
+        for (size_t j = 0; j < SQUARE_VECTORS; j++) {
+            const vec sum = sum_lane_vectors(lane_count, lanes, i + j * LANES, LANES);
+            store(total + i + j * LANES, sum);
+            const wide exact = __builtin_convertvector(sum, wide);
+            partial[j] += exact * exact;
+        }
+    }
+    double sums[SQUARES];
+    memcpy(sums, partial, sizeof sums);
+    for (size_t k = 0; i < count; i++, k++) {
+        const vec sum = sum_lane_vectors(lane_count, lanes, i, 1);
+        total[i] = sum[0];
+        sums[k] += (double)sum[0] * (double)sum[0];
+    }
+    for (size_t step = SQUARES / 2; step > 0; step /= 2) {
+        for (size_t k = 0; k < step; k++)
+            sums[k] += sums[k + step];
+    }
+    return sums[0];
+}
+
 static double sum_lanes(size_t count, size_t lane_count, float *const *lanes, float *total)
 {
-    double partial[16] = {0};
-    for (size_t i = 0; i < count; i += LANES) {
-        const size_t last = count - i < LANES ? count - i : LANES;
-        // With all lanes and whole vectors the compiler sees constants and keeps everything in registers.
-        const vec sum = lane_count == CORRAL_BACKEND_LANES && last == LANES
-                            ? sum_lane_vectors(CORRAL_BACKEND_LANES, lanes, i, LANES)
-                            : sum_lane_vectors(lane_count, lanes, i, last);
-        store_partial(total + i, sum, last);
-        for (int j = 0; j < LANES; j++)
-            partial[i % 16 + (size_t)j] += (double)sum[j] * (double)sum[j];
-    }
-    for (size_t step = 8; step > 0; step /= 2) {
-        for (size_t i = 0; i < step; i++)
-            partial[i] += partial[i + step];
-    }
-    return partial[0];
+    // With the number of lanes a constant, everything stays in registers.
+    if (lane_count == CORRAL_BACKEND_LANES) return sum_some_lanes(CORRAL_BACKEND_LANES, count, lanes, total);
+    if (lane_count == 1) return sum_some_lanes(1, count, lanes, total);
+    return sum_some_lanes(lane_count, count, lanes, total);
 }

@@ -128,6 +128,14 @@ enum { ROW_BLOCK = 96 };
 static void linear(size_t rows, size_t in_features, size_t out_features, const float *x, const float *packed,
                    const float *bias, corral_activation activation, float *y)
 {
+#ifdef NARROW_TABLE
+    // One column of vectors is bound by loads, and loads of half the width are twice as fast. Same chains,
+    // same bits.
+    if (out_features <= LANES / 2) {
+        NARROW_TABLE.linear(rows, in_features, out_features, x, packed, bias, activation, y);
+        return;
+    }
+#endif
     for (size_t r = 0; r < rows; r += ROW_BLOCK) {
         const size_t count = rows - r < ROW_BLOCK ? rows - r : ROW_BLOCK;
         const product_shape shape = {

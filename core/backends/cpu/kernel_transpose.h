@@ -9,18 +9,17 @@ typedef float quad_in_memory __attribute__((vector_size(16), aligned(4), may_ali
 /// The transpose of 4 x 4 elements, in registers.
 ALWAYS_INLINE void transpose_quad(const float *from, size_t from_row, float *to, size_t to_row)
 {
-    typedef int32_t order __attribute__((vector_size(16)));
     quad r[4];
     for (size_t i = 0; i < 4; i++)
         r[i] = *(const quad_in_memory *)(from + i * from_row);
-    const quad low01 = __builtin_shuffle(r[0], r[1], (order){0, 4, 1, 5});
-    const quad high01 = __builtin_shuffle(r[0], r[1], (order){2, 6, 3, 7});
-    const quad low23 = __builtin_shuffle(r[2], r[3], (order){0, 4, 1, 5});
-    const quad high23 = __builtin_shuffle(r[2], r[3], (order){2, 6, 3, 7});
-    *(quad_in_memory *)to = __builtin_shuffle(low01, low23, (order){0, 1, 4, 5});
-    *(quad_in_memory *)(to + to_row) = __builtin_shuffle(low01, low23, (order){2, 3, 6, 7});
-    *(quad_in_memory *)(to + 2 * to_row) = __builtin_shuffle(high01, high23, (order){0, 1, 4, 5});
-    *(quad_in_memory *)(to + 3 * to_row) = __builtin_shuffle(high01, high23, (order){2, 3, 6, 7});
+    const quad low01 = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5);
+    const quad high01 = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7);
+    const quad low23 = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5);
+    const quad high23 = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
+    *(quad_in_memory *)to = __builtin_shufflevector(low01, low23, 0, 1, 4, 5);
+    *(quad_in_memory *)(to + to_row) = __builtin_shufflevector(low01, low23, 2, 3, 6, 7);
+    *(quad_in_memory *)(to + 2 * to_row) = __builtin_shufflevector(high01, high23, 0, 1, 4, 5);
+    *(quad_in_memory *)(to + 3 * to_row) = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
 }
 
 /// to[c, r] = from[r, c]

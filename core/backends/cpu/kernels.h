@@ -3,7 +3,8 @@
 
 // The fast table, compiled once per instruction set by a file that says which: LANES (floats in a vector),
 // WIDE_ROWS x WIDE_COLUMNS (the tile, in vectors) and NARROW_ROWS fit its registers, KERNELS_NAME and
-// KERNELS_TABLE name it, KERNELS_LEVEL says whether it has fused multiply-adds (see backend.h).
+// KERNELS_TABLE name it, NARROW_TABLE may name one of half the width for a few outputs, KERNELS_LEVEL says
+// whether it has fused multiply-adds (see backend.h).
 //
 // GCC's vector extensions, no intrinsics outside vector.h. The files are compiled with -ffp-contract=fast:
 // `sum += a * b` is one fused multiply-add.

@@ -5,6 +5,7 @@
 
 #include "backends/cpu/tables.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -53,14 +54,20 @@ static void linear(size_t rows, size_t in_features, size_t out_features, const f
     }
 }
 
+/// Numbers below the normal range become 0; see kernel_elements.h.
+static float flush_tiny(float x)
+{
+    return fabsf(x) < FLT_MIN ? 0.0f : x;
+}
+
 /// See optim.h. Both moments move by a fraction of the distance to their new sample.
 static void adam(size_t count, float *weight, const float *grad, float *first, float *second, float scale,
                  float beta1, float beta2, float step_size, float second_correction_sqrt, float epsilon)
 {
     for (size_t i = 0; i < count; i++) {
         const float g = grad[i] * scale;
-        first[i] += (1 - beta1) * (g - first[i]);
-        second[i] += (1 - beta2) * (g * g - second[i]);
+        first[i] = flush_tiny(first[i] + (1 - beta1) * (g - first[i]));
+        second[i] = flush_tiny(second[i] + (1 - beta2) * (g * g - second[i]));
         weight[i] -= step_size * first[i] / (sqrtf(second[i]) / second_correction_sqrt + epsilon);
     }
 }

@@ -18,6 +18,7 @@
 
 typedef float vec __attribute__((vector_size(4 * LANES)));
 typedef int32_t ivec __attribute__((vector_size(4 * LANES)));
+typedef uint32_t uvec __attribute__((vector_size(4 * LANES)));
 typedef float vec_in_memory __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
@@ -102,14 +103,33 @@ ALWAYS_INLINE vec square_root(vec x)
 #else
 ALWAYS_INLINE vec load_partial(const float *from, size_t count)
 {
+    if (count == LANES) return load(from);
     vec value = {0};
     memcpy(&value, from, count * sizeof(float));
     return value;
 }
 ALWAYS_INLINE void store_partial(float *to, vec value, size_t count)
 {
+    if (count == LANES) {
+        store(to, value);
+        return;
+    }
     memcpy(to, &value, count * sizeof(float));
 }
+#if LANES == 4 && defined(__SSE2__)
+ALWAYS_INLINE vec maximum(vec a, vec b)
+{
+    return (vec)_mm_max_ps((__m128)a, (__m128)b);
+}
+ALWAYS_INLINE vec minimum(vec a, vec b)
+{
+    return (vec)_mm_min_ps((__m128)a, (__m128)b);
+}
+ALWAYS_INLINE vec square_root(vec x)
+{
+    return (vec)_mm_sqrt_ps((__m128)x);
+}
+#else
 ALWAYS_INLINE vec maximum(vec a, vec b)
 {
     return pick(a > b, a, b);
@@ -124,6 +144,7 @@ ALWAYS_INLINE vec square_root(vec x)
         x[i] = sqrtf(x[i]);
     return x;
 }
+#endif
 #endif
 
 #endif

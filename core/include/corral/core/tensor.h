@@ -42,7 +42,7 @@ typedef struct corral_tape corral_tape;
 typedef struct corral_tensor {
     corral_tape *tape;
     void *data; // [shape]
-    void *grad; // [shape] after backward, else NULL; NULL when nothing below needs a gradient
+    void *grad; // [shape] of variables after backward; of results in between it is scratch. NULL: needs none
     corral_dtype dtype;
     uint32_t dimension_count;
     size_t shape[CORRAL_MAX_DIMENSIONS];
