@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 The Corral authors
+
+#include "corral/proto/fragment.h"
+#include "test.h"
+
+#include <stdint.h>
+
+// Three environments of five steps: small enough to count by hand, odd enough that every column is padded.
+static const corral_fragment_spec spec = {
+    .env_count = 3, .steps = 5, .observation_bytes = 12, .action_count = 2, .state_bytes = 20};
+
+static corral_fragment_layout layout;
+static unsigned char *block; // 64-byte aligned, `layout.capacity` bytes
+
+static corral_fragment_header *header_of(void)
+{
+    return (corral_fragment_header *)(void *)block;
+}
+
+static void put_record(uint32_t k, uint32_t environment, uint32_t step, uint8_t terminated, uint8_t truncated)
+{
+    const corral_fragment_ended ended = {.episode_return = 7.5 + k,
+                                         .number = k,
+                                         .length = 3,
+                                         .environment = environment,
+                                         .step = step,
+                                         .final_value = terminated ? 0.0f : 1.25f,
+                                         .terminated = terminated,
+                                         .truncated = truncated};
+    unsigned char *record = block + layout.ended + k * layout.ended_stride;
+    memcpy(record, &ended, sizeof ended);
+    memset(record + sizeof ended, (int)(0x40 + k), spec.observation_bytes);
+    const size_t row = (size_t)environment * spec.steps + step;
+    block[layout.terminated + row] = terminated;
+    block[layout.truncated + row] = truncated;
+}
+
+static float *floats(size_t column)
+{
+    return (float *)(void *)(block + column);
+}
+
+// A fragment with two finished episodes: environment 2 ends truly at step 1, environment 0 is cut at step 3.
+static void fill(void)
+{
+    TEST_OK(corral_fragment_layout_init(&spec, &layout));
+    free(block);
+    block = aligned_alloc(64, (layout.capacity + 63) / 64 * 64);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(block);
+    memset(block, 0, (layout.capacity + 63) / 64 * 64);
+    const size_t rows = (size_t)spec.env_count * spec.steps;
+    for (size_t row = 0; row < rows; row++) {
+        ((int32_t *)(void *)(block + layout.action))[row] = (int32_t)(row % 2);
+        floats(layout.log_prob)[row] = -0.5f;
+        floats(layout.reward)[row] = (float)row;
+        block[layout.valid + row] = 1;
+    }
+    put_record(0, 2, 1, 1, 0);
+    put_record(1, 0, 3, 0, 1);
+    *header_of() = (corral_fragment_header){.magic = CORRAL_FRAGMENT_MAGIC,
+                                            .format = CORRAL_FRAGMENT_VERSION,
+                                            .length = layout.ended + 2 * layout.ended_stride,
+                                            .policy_version = 4,
+                                            .first_step = 640,
+                                            .spec = spec,
+                                            .env_begin = 6,
+                                            .ended_count = 2,
+                                            .worker = 1};
+}
+
+static corral_status open_block(corral_fragment *out_fragment)
+{
+    return corral_fragment_open(&layout, block, layout.capacity, out_fragment);
+}
+
+static void refused(corral_status status, const char *text)
+{
+    corral_fragment fragment;
+    TEST_FAILS(open_block(&fragment), status, text);
+    fill();
+    TEST_OK(open_block(&fragment)); // it was this change alone
+}
+
+// --- the layout
+// ------------------------------------------------------------------------------------------------------
+
+// The drawing in proto/WIRE.md, number by number.
+static void offsets_are_the_drawing(void)
+{
+    TEST_OK(corral_fragment_layout_init(&spec, &layout));
+    CU_ASSERT_EQUAL(layout.observation, 128);
+    CU_ASSERT_EQUAL(layout.action, 384);
+    CU_ASSERT_EQUAL(layout.logits, 448);
+    CU_ASSERT_EQUAL(layout.log_prob, 576);
+    CU_ASSERT_EQUAL(layout.value, 640);
+    CU_ASSERT_EQUAL(layout.reward, 768);
+    CU_ASSERT_EQUAL(layout.terminated, 832);
+    CU_ASSERT_EQUAL(layout.truncated, 896);
+    CU_ASSERT_EQUAL(layout.valid, 960);
+    CU_ASSERT_EQUAL(layout.state, 1024);
+    CU_ASSERT_EQUAL(layout.ended, 1088);
+    CU_ASSERT_EQUAL(layout.ended_stride, 56);
+    CU_ASSERT_EQUAL(layout.capacity, 1088 + 15 * 56);
+}
+
+static void columns_do_not_overlap(void)
+{
+    for (uint32_t envs = 1; envs < 70; envs += 23)
+        for (uint32_t steps = 1; steps < 40; steps += 13) {
+            const corral_fragment_spec s = {envs, steps, 1 + envs % 7, 1 + steps % 5, envs % 3};
+            corral_fragment_layout l;
+            TEST_OK(corral_fragment_layout_init(&s, &l));
+            const size_t rows = (size_t)envs * steps, more = rows + envs;
+            const size_t begin[] = {sizeof(corral_fragment_header),
+                                    l.observation,
+                                    l.action,
+                                    l.logits,
+                                    l.log_prob,
+                                    l.value,
+                                    l.reward,
+                                    l.terminated,
+                                    l.truncated,
+                                    l.valid,
+                                    l.state,
+                                    l.ended};
+            const size_t size[] = {0,
+                                   more * s.observation_bytes,
+                                   rows * 4,
+                                   rows * 4 * s.action_count,
+                                   rows * 4,
+                                   more * 4,
+                                   rows * 4,
+                                   rows,
+                                   rows,
+                                   rows,
+                                   (size_t)envs * s.state_bytes,
+                                   rows * l.ended_stride};
+            for (int i = 1; i < 12; i++) {
+                CU_ASSERT_EQUAL(begin[i] % 64, 0);
+                CU_ASSERT(begin[i] >= begin[i - 1] + size[i - 1]);
+            }
+            CU_ASSERT_EQUAL(l.capacity, l.ended + rows * l.ended_stride);
+        }
+}
+
+static void impossible_sizes_are_refused(void)
+{
+    corral_fragment_layout l;
+    const corral_fragment_spec zero[] = {{0, 5, 4, 2, 0}, {3, 0, 4, 2, 0}, {3, 5, 0, 2, 0}, {3, 5, 4, 0, 0}};
+    for (int i = 0; i < 4; i++)
+        TEST_FAILS(corral_fragment_layout_init(&zero[i], &l), CORRAL_ERROR_INVALID,
+                   "none of these may be zero");
+    // Each of these overflows 64 bits somewhere, or just exceeds the limit.
+    const corral_fragment_spec huge[] = {
+        {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX},
+        {UINT32_MAX, UINT32_MAX, 1, 1, 0},
+        {1, 1, UINT32_MAX, UINT32_MAX, UINT32_MAX},
+        {1 << 20, 1, 1, 1 << 20, 0},
+        {1 << 10, 1 << 20, 1 << 10, 2, 0},
+        {2, 1, 4, 2, UINT32_MAX},
+    };
+    const int expected[] = {1, 1, 0, 1, 1, 0};
+    for (int i = 0; i < 6; i++) {
+        const corral_status status = corral_fragment_layout_init(&huge[i], &l);
+        CU_ASSERT_EQUAL(status, expected[i] ? CORRAL_ERROR_INVALID : CORRAL_OK);
+        if (status == CORRAL_OK) CU_ASSERT(l.capacity <= UINT64_C(1) << 40);
+    }
+}
+
+// --- opening
+// ---------------------------------------------------------------------------------------------------------
+
+static void a_whole_one_opens(void)
+{
+    fill();
+    corral_fragment fragment;
+    TEST_OK(open_block(&fragment));
+    CU_ASSERT_EQUAL(fragment.header.policy_version, 4);
+    CU_ASSERT_EQUAL(fragment.header.first_step, 640);
+    CU_ASSERT_EQUAL(fragment.action[1], 1);
+    CU_ASSERT_EQUAL(fragment.reward[14], 14.0f);
+    CU_ASSERT_EQUAL(fragment.terminated[2 * 5 + 1], 1);
+    const unsigned char *observation;
+    const corral_fragment_ended first = corral_fragment_ended_at(&fragment, 0, &observation);
+    CU_ASSERT_EQUAL(first.environment, 2);
+    CU_ASSERT_EQUAL(observation[11], 0x40);
+    const corral_fragment_ended second = corral_fragment_ended_at(&fragment, 1, NULL);
+    CU_ASSERT_EQUAL(second.step, 3);
+    CU_ASSERT_EQUAL(second.episode_return, 8.5);
+    // Exactly the bytes used are enough.
+    TEST_OK(corral_fragment_open(&layout, block, (size_t)header_of()->length, &fragment));
+}
+
+static void short_blocks_are_refused(void)
+{
+    fill();
+    corral_fragment fragment;
+    // A copy of each length, so that the sanitizer sees a read beyond it.
+    const size_t used = (size_t)header_of()->length;
+    for (size_t length = 0; length < used; length += length < 96 ? 1 : 61) {
+        unsigned char *copy = aligned_alloc(64, (length + 64) / 64 * 64);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(copy);
+        memcpy(copy, block, length);
+        CU_ASSERT_EQUAL(corral_fragment_open(&layout, copy, length, &fragment), CORRAL_ERROR_CORRUPT);
+        free(copy);
+    }
+}
+
+static void a_lying_header_is_refused(void)
+{
+    fill();
+    header_of()->magic ^= 1;
+    refused(CORRAL_ERROR_CORRUPT, "magic");
+    header_of()->format = 2;
+    refused(CORRAL_ERROR_CORRUPT, "format 2");
+    header_of()->reserved[4] = 1;
+    refused(CORRAL_ERROR_CORRUPT, "reserved word 4");
+    header_of()->spec.steps = 4;
+    refused(CORRAL_ERROR_CORRUPT, "4 steps");
+    header_of()->spec.observation_bytes = UINT32_MAX;
+    refused(CORRAL_ERROR_CORRUPT, "were asked for");
+    header_of()->spec.action_count = 3;
+    refused(CORRAL_ERROR_CORRUPT, "3 actions");
+    header_of()->spec.state_bytes = 0;
+    refused(CORRAL_ERROR_CORRUPT, "0 bytes of state");
+    header_of()->spec.env_count = 0;
+    refused(CORRAL_ERROR_CORRUPT, "0 environments");
+    header_of()->length = UINT64_MAX;
+    refused(CORRAL_ERROR_CORRUPT, "bytes");
+    header_of()->length -= 1;
+    refused(CORRAL_ERROR_CORRUPT, "bytes");
+    header_of()->ended_count = UINT32_MAX;
+    refused(CORRAL_ERROR_CORRUPT, "15 rows claims 4294967295");
+    header_of()->ended_count = 1; // the length says two
+    refused(CORRAL_ERROR_CORRUPT, "contents take");
+}
+
+static void bad_rows_are_refused(void)
+{
+    fill();
+    int32_t *action = (int32_t *)(void *)(block + layout.action);
+    action[7] = 2;
+    refused(CORRAL_ERROR_CORRUPT, "action is out of range in environment 1, step 2");
+    ((int32_t *)(void *)(block + layout.action))[0] = -1;
+    refused(CORRAL_ERROR_CORRUPT, "action is out of range in environment 0, step 0");
+    block[layout.terminated + 4] = 2;
+    refused(CORRAL_ERROR_CORRUPT, "terminated flag");
+    block[layout.truncated + 4] = 0xff;
+    refused(CORRAL_ERROR_CORRUPT, "truncated flag");
+    block[layout.valid + 14] = 3;
+    refused(CORRAL_ERROR_CORRUPT, "valid flag");
+    floats(layout.reward)[14] = NAN;
+    refused(CORRAL_ERROR_NOT_FINITE, "reward is not finite in environment 2, step 4");
+    floats(layout.value)[0] = INFINITY;
+    refused(CORRAL_ERROR_NOT_FINITE, "value is not finite in environment 0, step 0");
+    floats(layout.value)[2 * 6 + 5] = NAN; // what environment 2 goes on from
+    refused(CORRAL_ERROR_NOT_FINITE, "value after the last step is not finite in environment 2");
+    floats(layout.log_prob)[6] = -INFINITY;
+    refused(CORRAL_ERROR_NOT_FINITE, "log_prob");
+    floats(layout.logits)[2 * 9 + 1] = NAN;
+    refused(CORRAL_ERROR_NOT_FINITE, "logits is not finite in environment 1, step 4");
+}
+
+static void rows_of_a_failed_episode_may_hold_anything(void)
+{
+    fill();
+    corral_fragment fragment;
+    const size_t row = 1 * 5 + 4;
+    floats(layout.reward)[row] = NAN;
+    floats(layout.value)[1 * 6 + 4] = NAN;
+    floats(layout.logits)[2 * row] = INFINITY;
+    block[layout.valid + row] = 0;
+    header_of()->failed_count = 1;
+    TEST_OK(open_block(&fragment));
+}
+
+static corral_fragment_ended *record_of(uint32_t k)
+{
+    return (corral_fragment_ended *)(void *)(block + layout.ended + k * layout.ended_stride);
+}
+
+static void bad_records_are_refused(void)
+{
+    fill();
+    record_of(0)->environment = 3;
+    refused(CORRAL_ERROR_CORRUPT, "environment 3, step 1, outside");
+    record_of(1)->step = 5;
+    refused(CORRAL_ERROR_CORRUPT, "outside");
+    record_of(1)->step = 2; // no end there
+    refused(CORRAL_ERROR_CORRUPT, "does not agree");
+    record_of(0)->terminated = 0;
+    refused(CORRAL_ERROR_CORRUPT, "does not agree");
+    record_of(0)->length = 0;
+    refused(CORRAL_ERROR_CORRUPT, "does not agree");
+    record_of(1)->episode_return = NAN;
+    refused(CORRAL_ERROR_NOT_FINITE, "not finite");
+    record_of(1)->final_value = INFINITY;
+    refused(CORRAL_ERROR_NOT_FINITE, "not finite");
+    block[layout.terminated + 14] = 1; // an end without a record
+    refused(CORRAL_ERROR_CORRUPT, "3 ends of episodes and records of 2");
+    *record_of(1) = *record_of(0); // one end twice, the other not at all
+    refused(CORRAL_ERROR_CORRUPT, "not in order");
+    const corral_fragment_ended first = *record_of(0);
+    *record_of(0) = *record_of(1);
+    *record_of(1) = first;
+    refused(CORRAL_ERROR_CORRUPT, "not in order");
+}
+
+int main(void)
+{
+    const int code = test_run("fragment", (test_case[]){
+                                              {"offsets are the drawing", offsets_are_the_drawing},
+                                              {"columns do not overlap", columns_do_not_overlap},
+                                              {"impossible sizes are refused", impossible_sizes_are_refused},
+                                              {"a whole one opens", a_whole_one_opens},
+                                              {"short blocks are refused", short_blocks_are_refused},
+                                              {"a lying header is refused", a_lying_header_is_refused},
+                                              {"bad rows are refused", bad_rows_are_refused},
+                                              {"rows of a failed episode may hold anything",
+                                               rows_of_a_failed_episode_may_hold_anything},
+                                              {"bad records are refused", bad_records_are_refused},
+                                              {NULL, NULL},
+                                          });
+    free(block);
+    return code;
+}
