@@ -70,6 +70,12 @@ static void tell_tensors(const char *file, const side *a, const side *b)
             }
         }
     }
+    for (size_t i = 0; right != NULL && i < corral_safetensors_count(right) && !told; i++) {
+        const char *name = corral_safetensors_at(right, i)->name;
+        if (corral_safetensors_find(left, name) != NULL) continue;
+        printf("%s: \"%s\" is missing in %s\n", file, name, a->name);
+        told = true;
+    }
     if (!told) printf("%s: the metadata differ\n", file);
     corral_safetensors_destroy(left);
     corral_safetensors_destroy(right);
@@ -130,6 +136,8 @@ static int run(const cli_command *self, int argc, char **argv)
     for (int i = 0; i < 2 && status == CORRAL_OK; i++) {
         sides[i].name = words.word[i];
         status = corral_checkpoint_find(words.word[i], 0, &sides[i].checkpoint);
+        if (status == CORRAL_OK)
+            status = corral_checkpoint_verify(sides[i].checkpoint); // damage is no difference
     }
     if (status == CORRAL_OK) status = compare(&sides[0], &sides[1], &equal);
     for (int i = 0; i < 2; i++) {

@@ -7,8 +7,10 @@
 #include "corral/base/config.h"
 #include "corral/base/log.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 static const cli_command *const commands[] = {&cli_train,  &cli_eval,    &cli_envs,  &cli_node,
                                               &cli_status, &cli_compare, &cli_bench, &cli_version};
@@ -38,8 +40,18 @@ static int unknown_command(const char *word)
     return cli_fail(CLI_BAD_INPUT);
 }
 
+/// Where standard input or an output came closed, the next file that we open would get its number, and what
+/// we print would go into it.
+static void open_standard_files(void)
+{
+    for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++)
+        if (fcntl(file, F_GETFD) < 0 && open("/dev/null", file == STDIN_FILENO ? O_RDONLY : O_WRONLY) != file)
+            _exit(CLI_FAILED);
+}
+
 int main(int argc, char **argv)
 {
+    open_standard_files();
     static char name[] = "corral";
     signal(SIGPIPE, SIG_IGN); // a closed pipe is no reason to lose a run
     corral_log_set_sink(corral_log_to_stderr, name);
