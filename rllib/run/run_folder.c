@@ -4,6 +4,7 @@
 #include "corral/rllib/run_folder.h"
 
 #include "tfevents.h"
+#include "trim.h"
 
 #include "corral/base/clock.h"
 #include "corral/base/file.h"
@@ -15,17 +16,21 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 static const int64_t flush_ns = CORRAL_SECOND, events_ns = 100 * CORRAL_MILLISECOND;
+static const int64_t summary_ns = 10 * CORRAL_SECOND; // between writes of run.json while the run goes on
 
 struct corral_run_folder {
     char *path;
     bool created; // by this open
+    bool resumed;
     FILE *progress, *metrics, *episodes, *events, *log;
-    int64_t flushed_ns, events_written_ns;
+    int64_t flushed_ns, events_written_ns, summary_ns;
+    char *events_path;
     corral_train_config config;
     double started_wall;
 };
@@ -155,41 +160,6 @@ static corral_status create_named(corral_run_folder *folder, const char *path)
     return status;
 }
 
-/// The number that a line of one of our files begins with, after `prefix`; false for other lines (a head
-/// line).
-static bool step_of(const char *line, const char *prefix, uint64_t *out_step)
-{
-    const size_t length = strlen(prefix);
-    if (strncmp(line, prefix, length) != 0 || line[length] < '0' || line[length] > '9') return false;
-    *out_step = strtoull(line + length, NULL, 10);
-    return true;
-}
-
-/// Drops the lines of steps after `last_step`, and a last line that was cut off.
-static corral_status trim(const char *path, const char *prefix, uint64_t last_step)
-{
-    char *text;
-    size_t size;
-    corral_status status = corral_file_read(path, (size_t)1 << 31, &text, &size);
-    if (status == CORRAL_ERROR_NOT_FOUND) return CORRAL_OK;
-    if (status != CORRAL_OK) return status;
-    size_t kept = 0;
-    for (size_t at = 0; at < size;) {
-        const char *end = memchr(text + at, '\n', size - at);
-        if (end == NULL) break;
-        const size_t length = (size_t)(end - (text + at)) + 1;
-        uint64_t step;
-        if (!step_of(text + at, prefix, &step) || step <= last_step) {
-            memmove(text + kept, text + at, length);
-            kept += length;
-        }
-        at += length;
-    }
-    status = corral_file_write(path, text, kept);
-    free(text);
-    return status;
-}
-
 static corral_status open_file(corral_run_folder *folder, const char *name, FILE **out_file)
 {
     char *path = in_folder(folder, name);
@@ -202,18 +172,14 @@ static corral_status open_file(corral_run_folder *folder, const char *name, FILE
     return status;
 }
 
-static corral_status trim_files(corral_run_folder *folder, uint64_t last_step)
+/// Opens the log, and holds it: a run has one writer, and a second one would spoil its curves.
+static corral_status claim(corral_run_folder *folder)
 {
-    static const char *const files[][2] = {
-        {"progress.csv", ""}, {"metrics.jsonl", "{\"time/total_timesteps\": "}, {"episodes.csv", ""}};
-    corral_status status = CORRAL_OK;
-    for (size_t i = 0; i < sizeof files / sizeof files[0] && status == CORRAL_OK; i++) {
-        char *path = in_folder(folder, files[i][0]);
-        status = path != NULL ? trim(path, files[i][1], last_step)
-                              : corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a path");
-        free(path);
-    }
-    return status;
+    const corral_status status = open_file(folder, "log.txt", &folder->log);
+    if (status != CORRAL_OK || flock(fileno(folder->log), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+        return status; // a file system without locks is no reason to stop
+    return corral_fail(CORRAL_ERROR_REFUSED,
+                       "the run %s is being written by another process; stop that one first", folder->path);
 }
 
 static corral_status open_files(corral_run_folder *folder)
@@ -221,16 +187,15 @@ static corral_status open_files(corral_run_folder *folder)
     corral_status status = open_file(folder, "progress.csv", &folder->progress);
     if (status == CORRAL_OK) status = open_file(folder, "metrics.jsonl", &folder->metrics);
     if (status == CORRAL_OK) status = open_file(folder, "episodes.csv", &folder->episodes);
-    if (status == CORRAL_OK) status = open_file(folder, "log.txt", &folder->log);
     char host[64] = "localhost", name[160];
     gethostname(host, sizeof host - 1);
     // A resumed run adds a file of its own; TensorBoard reads all of a folder's in order.
     for (int i = 0; status == CORRAL_OK && folder->events == NULL; i++) {
-        snprintf(name, sizeof name, "events.out.tfevents.%010.0f.%s.%d.%d", folder->started_wall, host,
+        snprintf(name, sizeof name, TFEVENTS_PREFIX "%010.0f.%s.%d.%d", folder->started_wall, host,
                  (int)getpid(), i);
-        char *path = in_folder(folder, name);
-        const bool there = path != NULL && access(path, F_OK) == 0;
-        free(path);
+        free(folder->events_path);
+        folder->events_path = in_folder(folder, name);
+        const bool there = folder->events_path != NULL && access(folder->events_path, F_OK) == 0;
         if (!there) status = open_file(folder, name, &folder->events);
     }
     if (status != CORRAL_OK) return status;
@@ -274,19 +239,23 @@ corral_status corral_run_folder_open(const char *path, const corral_train_config
     if (folder == NULL) return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a run folder");
     folder->config = *config;
     folder->started_wall = corral_wall_seconds();
+    folder->resumed = resume;
     corral_status status;
     if (resume) {
         folder->path = corral_format("%s", path);
-        status = folder->path != NULL ? trim_files(folder, resume_step)
-                                      : corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a path");
+        status =
+            folder->path != NULL ? CORRAL_OK : corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a path");
     } else {
         status = path != NULL ? create_named(folder, path) : create_numbered(folder, config);
     }
+    if (status == CORRAL_OK) status = claim(folder);
+    if (status == CORRAL_OK && resume) status = run_trim(folder->path, resume_step);
     if (status == CORRAL_OK) status = make_checkpoints(folder);
     if (status == CORRAL_OK) status = write_config(folder);
     if (status == CORRAL_OK) status = open_files(folder);
     if (status != CORRAL_OK) {
-        if (!resume && status != CORRAL_ERROR_EXISTS && folder->path != NULL)
+        // What belongs to another run, or to a writer that holds it, stays as it is.
+        if (status != CORRAL_ERROR_EXISTS && status != CORRAL_ERROR_REFUSED && folder->path != NULL)
             corral_run_folder_discard(folder);
         else
             corral_run_folder_close(folder);
@@ -308,13 +277,16 @@ char *corral_run_folder_checkpoint_path(const corral_run_folder *folder, uint64_
 
 // --- writing ----------------------------------------------------------------------------------------------
 
-static corral_status check_files(corral_run_folder *folder)
+corral_status corral_run_folder_flush(corral_run_folder *folder)
 {
     FILE *const files[] = {folder->progress, folder->metrics, folder->episodes, folder->events};
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
-        if (fflush(files[i]) != 0)
-            return corral_fail_errno(errno == ENOSPC ? CORRAL_ERROR_FULL : CORRAL_ERROR_IO, errno,
-                                     "cannot write to the run folder %s", folder->path);
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        errno = 0;
+        if (fflush(files[i]) == 0 && ferror(files[i]) == 0) continue;
+        const int error = errno != 0 ? errno : EIO; // an earlier failure's errno is gone
+        return corral_fail_errno(error == ENOSPC || error == EDQUOT ? CORRAL_ERROR_FULL : CORRAL_ERROR_IO,
+                                 error, "cannot write to the run folder %s", folder->path);
+    }
     return CORRAL_OK;
 }
 
@@ -352,9 +324,20 @@ corral_status corral_run_folder_report(corral_run_folder *folder, const corral_t
                                       metrics[i].value);
         folder->events_written_ns = now;
     }
-    if (!report->evaluated && now - folder->flushed_ns < flush_ns) return CORRAL_OK;
-    folder->flushed_ns = now;
-    return check_files(folder);
+    corral_status status = CORRAL_OK;
+    if (report->evaluated || now - folder->flushed_ns >= flush_ns) {
+        status = corral_run_folder_flush(folder);
+        folder->flushed_ns = now;
+    }
+    if (status == CORRAL_OK && now - folder->summary_ns >= summary_ns)
+        status = corral_run_folder_summary(folder,
+                                           &(corral_train_summary){.last = *report,
+                                                                   .stop_reason = CORRAL_STOP_RUNNING,
+                                                                   .run_folder = folder->path,
+                                                                   .final_checkpoint = "",
+                                                                   .deterministic = report->workers_lost == 0,
+                                                                   .note = ""});
+    return status;
 }
 
 corral_status corral_run_folder_episode(corral_run_folder *folder, uint64_t step, uint32_t environment,
@@ -438,7 +421,8 @@ corral_status corral_run_folder_summary(corral_run_folder *folder, const corral_
     corral_status status = text != NULL && path != NULL
                                ? corral_file_write(path, text, strlen(text))
                                : corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for run.json");
-    if (status == CORRAL_OK) status = check_files(folder);
+    if (status == CORRAL_OK) status = corral_run_folder_flush(folder);
+    folder->summary_ns = corral_now_ns();
     cJSON_free(text);
     free(path);
     return status;
@@ -452,17 +436,37 @@ void corral_run_folder_close(corral_run_folder *folder)
     FILE *const files[] = {folder->progress, folder->metrics, folder->episodes, folder->events, folder->log};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
         if (files[i] != NULL) fclose(files[i]);
+    free(folder->events_path);
     free(folder->path);
     free(folder);
+}
+
+/// Takes our files out of a folder that was there before us.
+static void remove_files(const corral_run_folder *folder)
+{
+    static const char *const names[] = {"config.yaml",   "run.json",     "progress.csv",
+                                        "metrics.jsonl", "episodes.csv", "log.txt"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char *path = in_folder(folder, names[i]);
+        if (path != NULL) unlink(path);
+        free(path);
+    }
+    if (folder->events_path != NULL) unlink(folder->events_path);
+    char *checkpoints = in_folder(folder, "checkpoints");
+    if (checkpoints != NULL) rmdir(checkpoints);
+    free(checkpoints);
 }
 
 void corral_run_folder_discard(corral_run_folder *folder)
 {
     if (folder == NULL) return;
+    if (!folder->created && !folder->resumed) remove_files(folder);
     char *path = folder->created ? corral_format("%s", folder->path) : NULL;
     corral_run_folder_close(folder);
-    if (path != NULL && corral_folder_remove(path) != CORRAL_OK) {
-        // Nothing more can be done about a folder that resists; the failure that led here is what counts.
-    }
+    // The failure that led here is the one to tell, not that a folder resists.
+    char *sentence = corral_format("%s", corral_last_error());
+    if (path != NULL && corral_folder_remove(path) != CORRAL_OK && sentence != NULL)
+        (void)corral_fail(CORRAL_ERROR_IO, "%s", sentence);
+    free(sentence);
     free(path);
 }

@@ -303,6 +303,9 @@ corral_status corral_trainer_step(corral_trainer *trainer, corral_train_report *
     trainer_report(trainer, out_report);
     if (status == CORRAL_OK && trainer->folder != NULL) {
         status = corral_run_folder_report(trainer->folder, out_report);
+        // Should we be killed right now, a run that goes on from this checkpoint finds its curves complete.
+        if (status == CORRAL_OK && trainer->saved && trainer->saved_step == trainer->state.env_steps)
+            status = corral_run_folder_flush(trainer->folder);
         if (status != CORRAL_OK) trainer->stop_reason = CORRAL_STOP_FAILED;
     } else if (status != CORRAL_OK) {
         status = corral_fail(status, "%s", trainer->failure);

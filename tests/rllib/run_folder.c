@@ -10,6 +10,7 @@
 
 #include <cjson/cJSON.h>
 
+#include <dirent.h>
 #include <math.h>
 #include <unistd.h>
 
@@ -145,6 +146,148 @@ static void a_resumed_run_goes_on_where_it_stopped(void)
     TEST_OK(corral_folder_remove(path));
 }
 
+/// How many records a run's event files hold, and the highest step in them.
+static size_t count_events(const char *path, uint64_t *out_last)
+{
+    size_t count = 0;
+    *out_last = 0;
+    DIR *entries = opendir(path);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(entries);
+    for (const struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+        if (strncmp(entry->d_name, TFEVENTS_PREFIX, strlen(TFEVENTS_PREFIX)) != 0) continue;
+        char *name = corral_format("%s/%s", path, entry->d_name);
+        FILE *file = fopen(name, "rb");
+        for (uint64_t step; tfevents_read_step(file, &step); count++)
+            if (step > *out_last) *out_last = step;
+        fclose(file);
+        free(name);
+    }
+    closedir(entries);
+    return count;
+}
+
+static void resumed_events_do_not_loop_back(void)
+{
+    const corral_train_config config = some_config();
+    char *path = temporary();
+    corral_run_folder *folder;
+    uint64_t last;
+    TEST_OK(corral_run_folder_open(path, &config, false, 0, &folder));
+    for (uint64_t step = 100; step <= 500; step += 100)
+        TEST_OK(
+            corral_run_folder_report(folder, &(corral_train_report){.env_steps = step, .evaluated = true}));
+    corral_run_folder_close(folder);
+    const size_t all = count_events(path, &last);
+    CU_ASSERT_EQUAL(last, 500);
+    TEST_OK(corral_run_folder_open(path, &config, true, 300, &folder));
+    CU_ASSERT(count_events(path, &last) < all);
+    CU_ASSERT_EQUAL(last, 300);
+    corral_run_folder_close(folder);
+    TEST_OK(corral_folder_remove(path));
+}
+
+static void append(const char *folder, const char *name, const char *text)
+{
+    char *path = corral_format("%s/%s", folder, name);
+    FILE *file = fopen(path, "a");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    fputs(text, file);
+    fclose(file);
+    free(path);
+}
+
+static void what_a_killed_process_left_half_written_goes(void)
+{
+    const corral_train_config config = some_config();
+    char *path = temporary();
+    corral_run_folder *folder;
+    TEST_OK(corral_run_folder_open(path, &config, false, 0, &folder));
+    TEST_OK(corral_run_folder_report(folder, &(corral_train_report){.env_steps = 100}));
+    corral_run_folder_close(folder);
+    append(path, "progress.csv", "200,2,0.");
+    append(path, "metrics.jsonl", "{\"time/total_timesteps\": 200");
+    append(path, "episodes.csv", "1"); // of a step that would pass
+    TEST_OK(corral_run_folder_open(path, &config, true, 1000, &folder));
+    TEST_OK(corral_run_folder_report(folder, &(corral_train_report){.env_steps = 200}));
+    corral_run_folder_close(folder);
+    char *csv = read_text(path, "progress.csv"), *json = read_text(path, "metrics.jsonl"),
+         *episodes = read_text(path, "episodes.csv");
+    CU_ASSERT_EQUAL(lines_of(csv), 3);
+    CU_ASSERT_PTR_NOT_NULL(strstr(csv, "\n200,0,"));
+    CU_ASSERT_EQUAL(lines_of(json), 2);
+    CU_ASSERT_EQUAL(lines_of(episodes), 1);
+    free(csv);
+    free(json);
+    free(episodes);
+    TEST_OK(corral_folder_remove(path));
+}
+
+static void a_run_has_one_writer(void)
+{
+    const corral_train_config config = some_config();
+    char *path = temporary();
+    corral_run_folder *folder, *other;
+    TEST_OK(corral_run_folder_open(path, &config, false, 0, &folder));
+    TEST_FAILS(corral_run_folder_open(path, &config, true, 0, &other), CORRAL_ERROR_REFUSED,
+               "is being written by another process");
+    corral_run_folder_close(folder);
+    TEST_OK(corral_run_folder_open(path, &config, true, 0, &folder));
+    corral_run_folder_close(folder);
+    TEST_OK(corral_folder_remove(path));
+}
+
+static void a_running_run_says_so(void)
+{
+    const corral_train_config config = some_config();
+    char *path = temporary();
+    corral_run_folder *folder;
+    TEST_OK(corral_run_folder_open(path, &config, false, 0, &folder));
+    TEST_OK(corral_run_folder_report(folder, &(corral_train_report){.env_steps = 100}));
+    char *text = read_text(path, "run.json");
+    cJSON *root = cJSON_Parse(text);
+    CU_ASSERT_STRING_EQUAL(cJSON_GetStringValue(cJSON_GetObjectItem(root, "stop_reason")), "running");
+    CU_ASSERT_EQUAL(cJSON_GetObjectItem(root, "env_steps")->valuedouble, 100);
+    cJSON_Delete(root);
+    free(text);
+    corral_run_folder_close(folder);
+    TEST_OK(corral_folder_remove(path));
+}
+
+static void a_discarded_run_leaves_nothing(void)
+{
+    const corral_train_config config = some_config();
+    char *path = temporary();
+    corral_run_folder *folder;
+    TEST_OK(corral_run_folder_open(path, &config, false, 0, &folder)); // was there, empty
+    corral_run_folder_discard(folder);
+    CU_ASSERT_EQUAL(rmdir(path), 0);                                   // is there, empty
+    TEST_OK(corral_run_folder_open(path, &config, false, 0, &folder)); // was not there
+    corral_run_folder_discard(folder);
+    CU_ASSERT_NOT_EQUAL(access(path, F_OK), 0);
+    corral_run_folder_discard(NULL);
+}
+
+static void names_lead_nowhere_else(void)
+{
+    corral_train_config config = some_config();
+    char *path = temporary(), was[4096];
+    CU_ASSERT_PTR_NOT_NULL_FATAL(getcwd(was, sizeof was));
+    CU_ASSERT_EQUAL_FATAL(chdir(path), 0);
+    static const char *const names[][2] = {{"CartPole-v1", "runs/CartPole-v1-ppo-1"},
+                                           {"CartPole-v1", "runs/CartPole-v1-ppo-2"},
+                                           {"MinAtar/Breakout-v1", "runs/MinAtar-Breakout-v1-ppo-1"},
+                                           {"../up/walk.so:Walk-v0", "runs/walk.so-Walk-v0-ppo-1"}};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        corral_run_folder *folder;
+        strcpy(config.env, names[i][0]);
+        TEST_OK(corral_run_folder_open(NULL, &config, false, 0, &folder));
+        CU_ASSERT_STRING_EQUAL(corral_run_folder_path(folder), names[i][1]);
+        corral_run_folder_close(folder);
+    }
+    CU_ASSERT_EQUAL(chdir(was), 0);
+    TEST_OK(corral_folder_remove(path));
+}
+
 static void a_place_that_cannot_be_written_is_named(void)
 {
     const corral_train_config config = some_config();
@@ -155,12 +298,19 @@ static void a_place_that_cannot_be_written_is_named(void)
 
 int main(void)
 {
-    return test_run("run folder",
-                    (test_case[]){
-                        {"event records equal TensorBoard's", event_records_equal_tensorboards},
-                        {"absent values are absent", absent_values_are_absent},
-                        {"a resumed run goes on where it stopped", a_resumed_run_goes_on_where_it_stopped},
-                        {"a place that cannot be written is named", a_place_that_cannot_be_written_is_named},
-                        {NULL, NULL},
-                    });
+    return test_run(
+        "run folder",
+        (test_case[]){
+            {"event records equal TensorBoard's", event_records_equal_tensorboards},
+            {"absent values are absent", absent_values_are_absent},
+            {"a resumed run goes on where it stopped", a_resumed_run_goes_on_where_it_stopped},
+            {"resumed events do not loop back", resumed_events_do_not_loop_back},
+            {"what a killed process left half written goes", what_a_killed_process_left_half_written_goes},
+            {"a run has one writer", a_run_has_one_writer},
+            {"a running run says so", a_running_run_says_so},
+            {"a discarded run leaves nothing", a_discarded_run_leaves_nothing},
+            {"names lead nowhere else", names_lead_nowhere_else},
+            {"a place that cannot be written is named", a_place_that_cannot_be_written_is_named},
+            {NULL, NULL},
+        });
 }

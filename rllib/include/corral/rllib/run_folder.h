@@ -16,8 +16,8 @@ typedef struct corral_run_folder corral_run_folder;
 
 /// Creates `path` (NULL: runs/<env>-<algorithm>-<n>, n the first free number, slashes in names escaped) and
 /// writes config.yaml. With `resume` the folder is there already: rows of steps after `resume_step` are
-/// dropped from its curves. An existing run without `resume` is CORRAL_ERROR_EXISTS; an unwritable place
-/// names the folder.
+/// dropped from its curves. An existing run without `resume` is CORRAL_ERROR_EXISTS, one that another process
+/// writes is CORRAL_ERROR_REFUSED; an unwritable place names the folder.
 CORRAL_MUST_USE corral_status corral_run_folder_open(const char *path, const corral_train_config *config,
                                                      bool resume, uint64_t resume_step,
                                                      corral_run_folder **out_folder);
@@ -32,6 +32,9 @@ char *corral_run_folder_checkpoint_path(const corral_run_folder *folder, uint64_
 CORRAL_MUST_USE corral_status corral_run_folder_report(corral_run_folder *folder,
                                                        const corral_train_report *report);
 
+/// Everything into the files. What a full disk kept back is an error here.
+CORRAL_MUST_USE corral_status corral_run_folder_flush(corral_run_folder *folder);
+
 /// One row of episodes.csv. `step` is the number of environment steps of the run at the fragment's end.
 CORRAL_MUST_USE corral_status corral_run_folder_episode(corral_run_folder *folder, uint64_t step,
                                                         uint32_t environment, uint64_t number,
@@ -43,7 +46,7 @@ void corral_run_folder_log(corral_run_folder *folder, const char *line);
 
 /// run.json, atomically: host facts and the keys that `summary` holds (env_steps, seconds, stop_reason,
 /// workers_started, workers_lost, fragments_trained, fragments_dropped{...}, fragments_remote, ...). Also
-/// while running (stop_reason "running").
+/// while running (stop_reason "running"): corral_run_folder_report() writes it now and then.
 CORRAL_MUST_USE corral_status corral_run_folder_summary(corral_run_folder *folder,
                                                         const corral_train_summary *summary);
 
