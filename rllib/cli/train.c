@@ -88,15 +88,12 @@ static corral_status read_config(const train_flags *flags, const cli_words *word
 }
 
 /// Says which keys a resumed run changes.
-static void tell_changes(const train_flags *flags, const corral_train_config *config)
+static void tell_changes(const corral_train_config *before, const corral_train_config *config)
 {
-    corral_train_config before = corral_train_config_default();
     const char *names[8];
-    if (flags->resume == NULL || read_resumed(flags->resume, &before) != CORRAL_OK) return;
-    const size_t count = corral_config_diff(corral_train_fields, &before, config, names, 8);
+    const size_t count = corral_config_diff(corral_train_fields, before, config, names, 8);
     for (size_t i = 0; i < count && i < 8; i++)
-        fprintf(stderr, "corral: resumed with another %s%s\n", names[i],
-                i == 7 && count > 8 ? ", and more" : "");
+        printf("resumed with another %s%s\n", names[i], i == 7 && count > 8 ? ", and more" : "");
 }
 
 // --- the run ----------------------------------------------------------------------------------------------
@@ -126,7 +123,9 @@ static corral_status iterate(corral_trainer *trainer, progress *display)
     return status;
 }
 
-static int train(const corral_train_config *config, const corral_train_options *options, bool quiet)
+/// `before` is the configuration of the run that is resumed, or NULL.
+static int train(const corral_train_config *config, const corral_train_config *before,
+                 const corral_train_options *options, bool quiet)
 {
     corral_trainer *trainer;
     watch_signals();
@@ -134,6 +133,7 @@ static int train(const corral_train_config *config, const corral_train_options *
         return cli_fail(signals_seen > 0 ? CLI_INTERRUPTED : CLI_BAD_INPUT);
     running = trainer;
     if (signals_seen > 0) corral_trainer_interrupt(trainer); // it came before there was anything to interrupt
+    if (before != NULL && !quiet) tell_changes(before, config);
     progress *display = progress_start(config, corral_trainer_folder(trainer), quiet);
     corral_status status = iterate(trainer, display);
     char *failure = status != CORRAL_OK ? corral_format("%s", corral_last_error()) : NULL;
@@ -172,7 +172,7 @@ static int run(const cli_command *self, int argc, char **argv)
     };
     cli_words words;
     bool help;
-    corral_train_config config;
+    corral_train_config config, before = corral_train_config_default();
     if (cli_parse(self, argc, argv, flags, &words, &help) != CORRAL_OK) return cli_fail(CLI_BAD_INPUT);
     if (help) {
         const corral_train_config defaults = corral_train_config_default();
@@ -181,10 +181,10 @@ static int run(const cli_command *self, int argc, char **argv)
         return CLI_OK;
     }
     if (read_config(&f, &words, &config) != CORRAL_OK) return cli_fail(CLI_BAD_INPUT);
-    if (!f.quiet) tell_changes(&f, &config);
+    const bool resumed = f.resume != NULL && read_resumed(f.resume, &before) == CORRAL_OK;
     const corral_train_options options = {
         .out = f.out, .resume = f.resume, .init_from = f.init_from, .cluster = f.cluster};
-    return train(&config, &options, f.quiet);
+    return train(&config, resumed ? &before : NULL, &options, f.quiet);
 }
 
 const cli_command cli_train = {

@@ -8,6 +8,7 @@
 
 #include "corral/base/clock.h"
 #include "corral/base/file.h"
+#include "corral/proto/checkpoint.h"
 
 #include <cjson/cJSON.h>
 
@@ -182,6 +183,22 @@ static corral_status claim(corral_run_folder *folder)
                        "the run %s is being written by another process; stop that one first", folder->path);
 }
 
+/// A run's last checkpoint is the one with the highest number: going on from an earlier one would leave the
+/// later ones of another future in front.
+static corral_status check_is_last(const corral_run_folder *folder, uint64_t step)
+{
+    char *last = NULL;
+    if (corral_checkpoint_find(folder->path, 0, &last) != CORRAL_OK) return CORRAL_OK; // there is none
+    const char *name = strrchr(last, '/');
+    const uint64_t last_step = name != NULL ? strtoull(name + 1, NULL, 10) : 0;
+    free(last);
+    if (last_step <= step) return CORRAL_OK;
+    return corral_fail(CORRAL_ERROR_INVALID,
+                       "%s has a later checkpoint, %" PRIu64
+                       "; go on from that one, or into a new folder with --out",
+                       folder->path, last_step);
+}
+
 static corral_status open_files(corral_run_folder *folder)
 {
     corral_status status = open_file(folder, "progress.csv", &folder->progress);
@@ -249,6 +266,7 @@ corral_status corral_run_folder_open(const char *path, const corral_train_config
         status = path != NULL ? create_named(folder, path) : create_numbered(folder, config);
     }
     if (status == CORRAL_OK) status = claim(folder);
+    if (status == CORRAL_OK && resume) status = check_is_last(folder, resume_step);
     if (status == CORRAL_OK && resume) status = run_trim(folder->path, resume_step);
     if (status == CORRAL_OK) status = make_checkpoints(folder);
     if (status == CORRAL_OK) status = write_config(folder);

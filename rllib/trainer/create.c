@@ -109,7 +109,7 @@ static corral_status start(corral_trainer *trainer, const corral_train_options *
                            const char *checkpoint)
 {
     const corral_train_config *config = &trainer->config;
-    corral_status status = open_folder(trainer, options, checkpoint);
+    corral_status status = checkpoint == NULL ? open_folder(trainer, options, NULL) : CORRAL_OK;
     const unsigned threads = config->threads > 0 ? (unsigned)config->threads : corral_available_cores();
     if (status == CORRAL_OK) status = corral_team_create(threads, &trainer->team);
     const corral_policy_config policy = policy_config_of(config, &trainer->setup);
@@ -132,6 +132,8 @@ static corral_status start(corral_trainer *trainer, const corral_train_options *
     };
     if (status == CORRAL_OK) status = sampler_create(&sampling, &trainer->sampler);
     if (status == CORRAL_OK && checkpoint != NULL) status = trainer_restore(trainer, checkpoint);
+    // A run that goes on is touched last: should anything refuse to start, it stays as it was.
+    if (status == CORRAL_OK && checkpoint != NULL) status = open_folder(trainer, options, checkpoint);
     if (status == CORRAL_OK) status = sampler_publish(trainer->sampler, trainer->policy);
     if (trainer->state.env_steps >= (uint64_t)config->stop.steps) trainer->stop_reason = CORRAL_STOP_STEPS;
     return status;
