@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 The Corral authors
 
-/// The team takes indices from one counter, `left`, and adds what it has done to another, `done`:
+/// The indices are cut into one contiguous share per thread. A thread takes from its own share first, so that
+/// loop after loop it finds its data in its own cache, and then from the shares of others. What it has done
+/// it adds to one counter, `done`:
 ///
-///     run       task, context, count, done = 0; left = count; round + 1; wake sleepers; work; wait
-///     work      while left can be decremented: call the task; then done += what this thread has called
-///     wait      until done == count
+///     run       task, context, count, done = 0; each share's left; round + 1; wake sleepers; work; wait
+///     work      while a share's left can be decremented: call the task; then done += what this thread has
+///     called wait      until done == count
 ///
 /// A thread that holds no index is not waited for. So a member that sleeps, or that the system has put
 /// aside because the cores are busy with something else, costs the caller nothing: the others do its share.
@@ -39,13 +41,17 @@ typedef struct team_member {
     pthread_t handle;
 } team_member;
 
+/// What is left of one thread's share. All may take from it.
+typedef struct team_share {
+    alignas(64) atomic_size_t left;
+} team_share;
+
 struct corral_team {
     // Written by the caller between loops.
     alignas(64) team_task *task;
     void *context;
     size_t count;
     // What all threads fight for, each on a cache line of its own.
-    alignas(64) atomic_size_t left;
     alignas(64) atomic_size_t done;
     alignas(64) _Atomic uint32_t round; // futex of the members
     alignas(64) _Atomic uint32_t sleepers;
@@ -57,6 +63,7 @@ struct corral_team {
     int64_t spin_ns;
     bool running;
     team_member *members;
+    team_share *shares; // [thread_count]
 };
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t expected)
@@ -108,24 +115,38 @@ static bool loop_done(const corral_team *team, uint32_t unused)
     return atomic_load_explicit(&team->done, memory_order_acquire) == team->count;
 }
 
-// Takes one index of the current loop. False when none is left.
-static bool claim(corral_team *team, size_t *out_index)
+/// The first index of a share; shares may be empty.
+static size_t share_begin(size_t count, unsigned share, unsigned threads)
 {
-    size_t left = atomic_load_explicit(&team->left, memory_order_relaxed);
+    return count * share / threads;
+}
+
+// Takes one index of a share of the current loop. False when none is left.
+static bool claim_from(corral_team *team, unsigned share, size_t *out_index)
+{
+    atomic_size_t *counter = &team->shares[share].left;
+    size_t left = atomic_load_explicit(counter, memory_order_relaxed);
     while (left > 0) {
-        if (atomic_compare_exchange_weak_explicit(&team->left, &left, left - 1, memory_order_acquire,
+        if (atomic_compare_exchange_weak_explicit(counter, &left, left - 1, memory_order_acquire,
                                                   memory_order_relaxed)) {
-            *out_index = team->count - left;
+            *out_index = share_begin(team->count, share + 1, team->thread_count) - left;
             return true;
         }
     }
     return false;
 }
 
+static bool claim(corral_team *team, unsigned thread, size_t *out_index)
+{
+    for (unsigned i = 0; i < team->thread_count; i++)
+        if (claim_from(team, (thread + i) % team->thread_count, out_index)) return true;
+    return false;
+}
+
 static void work(corral_team *team, unsigned thread)
 {
     size_t index = 0, called = 0, count = 0;
-    while (claim(team, &index)) {
+    while (claim(team, thread, &index)) {
         count = team->count;
         team->task(team->context, index, thread);
         called++;
@@ -192,7 +213,11 @@ void corral_team_run(corral_team *team, size_t count,
     team->context = context;
     team->count = count;
     atomic_store_explicit(&team->done, 0, memory_order_relaxed);
-    atomic_store_explicit(&team->left, count, memory_order_release);
+    for (unsigned i = 0; i < team->thread_count; i++) {
+        const size_t begin = share_begin(count, i, team->thread_count);
+        atomic_store_explicit(&team->shares[i].left, share_begin(count, i + 1, team->thread_count) - begin,
+                              memory_order_release);
+    }
     begin_round(team, count - 1);
     work(team, 0);
     wait_for_members(team);
@@ -230,7 +255,12 @@ corral_status corral_team_create(unsigned thread_count, corral_team **out_team)
     *team = (corral_team){.thread_count = thread_count};
     if (thread_count <= corral_available_cores()) team->spin_ns = SPIN_NS;
 
-    const corral_status status = start_members(team);
+    team->shares = aligned_alloc(alignof(team_share), thread_count * sizeof *team->shares);
+    corral_status status = CORRAL_OK;
+    if (team->shares == NULL) status = corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a team of threads");
+    for (unsigned i = 0; i < thread_count && status == CORRAL_OK; i++)
+        atomic_init(&team->shares[i].left, 0);
+    if (status == CORRAL_OK) status = start_members(team);
     if (status != CORRAL_OK) {
         corral_team_destroy(team);
         return status;
@@ -252,5 +282,6 @@ void corral_team_destroy(corral_team *team)
     for (unsigned i = 0; i < team->started; i++)
         pthread_join(team->members[i].handle, NULL);
     free(team->members);
+    free(team->shares);
     free(team);
 }

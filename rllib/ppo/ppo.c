@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_ROWS = 128 }; // rows on a tape at a time; a multiple of CORRAL_LANE_ROWS
+enum { BLOCK_ROWS = 64 }; // rows on a tape at a time; a multiple of CORRAL_LANE_ROWS
 
 /// What one thread works in.
 typedef struct ppo_bench {

@@ -238,7 +238,16 @@ ALWAYS_INLINE double sum_some_lanes(size_t lane_count, size_t count, float *cons
 static double sum_lanes(size_t count, size_t lane_count, float *const *lanes, float *total)
 {
     // With the number of lanes a constant, everything stays in registers.
-    if (lane_count == CORRAL_BACKEND_LANES) return sum_some_lanes(CORRAL_BACKEND_LANES, count, lanes, total);
-    if (lane_count == 1) return sum_some_lanes(1, count, lanes, total);
-    return sum_some_lanes(lane_count, count, lanes, total);
+    switch (lane_count) {
+    case 1:
+        return sum_some_lanes(1, count, lanes, total);
+    case 2:
+        return sum_some_lanes(2, count, lanes, total);
+    case 4:
+        return sum_some_lanes(4, count, lanes, total);
+    case CORRAL_BACKEND_LANES:
+        return sum_some_lanes(CORRAL_BACKEND_LANES, count, lanes, total);
+    default:
+        return sum_some_lanes(lane_count, count, lanes, total);
+    }
 }
