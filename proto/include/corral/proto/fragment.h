@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 The Corral authors
 
-/// What a rollout worker hands to the learner: `steps` steps of `env_count` environments, under one policy version.
+/// What a rollout worker hands to the learner: `steps` steps of `env_count` environments, under one policy
+/// version.
 ///
-/// A fragment is one block of bytes: a header, fixed columns, then one record for each episode that ended in it. Rows
-/// lie in (environment, step) order, so that a column is [env_count][steps] and the rows of one environment
-/// are neighbours. proto/WIRE.md draws it. Workers write straight into it; the learner validates the header against what
-/// it asked for, then reads in place.
+/// A fragment is one block of bytes: a header, fixed columns, then one record for each episode that ended in
+/// it. Rows lie in (environment, step) order, so that a column is [env_count][steps] and the rows of one
+/// environment are neighbours. proto/WIRE.md draws it. Workers write straight into it; the learner validates
+/// the header against what it asked for, then reads in place.
 #ifndef CORRAL_PROTO_FRAGMENT_H
 #define CORRAL_PROTO_FRAGMENT_H
 
 #include "corral/base/status.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,33 +33,33 @@ typedef struct corral_fragment_spec {
 } corral_fragment_spec;
 
 typedef struct corral_fragment_header {
-    uint32_t magic, format; // CORRAL_FRAGMENT_MAGIC, CORRAL_FRAGMENT_VERSION
-    uint64_t length;        // bytes used, header included
-    uint64_t policy_version;// of the weights that acted
-    uint64_t first_step;    // step number, per environment, of the first row
+    uint32_t magic, format;  // CORRAL_FRAGMENT_MAGIC, CORRAL_FRAGMENT_VERSION
+    uint64_t length;         // bytes used, header included
+    uint64_t policy_version; // of the weights that acted
+    uint64_t first_step;     // step number, per environment, of the first row
     corral_fragment_spec spec;
-    uint32_t env_begin;     // number of the first environment in the whole run
-    uint32_t ended_count;   // records at the end
-    uint32_t failed_count;  // environments' failures in this fragment (their rows are not valid)
-    uint32_t worker;        // index of the worker that filled it
-    uint32_t reserved[5];   // zero
+    uint32_t env_begin;    // number of the first environment in the whole run
+    uint32_t ended_count;  // records at the end
+    uint32_t failed_count; // environments' failures in this fragment (their rows are not valid)
+    uint32_t worker;       // index of the worker that filled it
+    uint32_t reserved[5];  // zero
 } corral_fragment_header;
 
-_Static_assert(sizeof(corral_fragment_header) == 88, "the header is part of the wire format");
+static_assert(sizeof(corral_fragment_header) == 88, "the header is part of the wire format");
 
 /// One finished episode; the last observation of that episode (observation_bytes) follows each record.
 typedef struct corral_fragment_ended {
-    double episode_return;  // plain sum of rewards
-    uint64_t number;        // of the environment's episodes, from 0
-    uint32_t length;        // steps, also those before this fragment
-    uint32_t environment;   // row 0 .. env_count-1 of this fragment
-    uint32_t step;          // 0 .. steps-1: where it ended
-    float final_value;      // V(last observation) where the end was not a true one, else 0
+    double episode_return; // plain sum of rewards
+    uint64_t number;       // of the environment's episodes, from 0
+    uint32_t length;       // steps, also those before this fragment
+    uint32_t environment;  // row 0 .. env_count-1 of this fragment
+    uint32_t step;         // 0 .. steps-1: where it ended
+    float final_value;     // V(last observation) where the end was not a true one, else 0
     uint8_t terminated, truncated;
     uint8_t reserved[6];
 } corral_fragment_ended;
 
-_Static_assert(sizeof(corral_fragment_ended) == 40, "the record is part of the wire format");
+static_assert(sizeof(corral_fragment_ended) == 40, "the record is part of the wire format");
 
 /// Offsets of the columns. Each column starts at a multiple of 64 bytes.
 typedef struct corral_fragment_layout {
@@ -74,7 +76,7 @@ typedef struct corral_fragment_layout {
     size_t state;       // [env] saved states after the last step
     size_t ended;       // records, `ended_stride` apart
     size_t ended_stride;
-    size_t capacity;    // bytes when every step ends an episode
+    size_t capacity; // bytes when every step ends an episode
 } corral_fragment_layout;
 
 /// CORRAL_ERROR_INVALID where the sizes are zero or the block would exceed 2^40 bytes.
@@ -92,11 +94,11 @@ typedef struct corral_fragment {
     const unsigned char *state;
 } corral_fragment;
 
-/// Copies the header, then checks everything that reading relies on: magic, format, sizes against `layout`, the length,
-/// actions within range, flags 0 or 1, one record for each valid row that ends an episode, in the order they
-/// happened (by step, then by environment). CORRAL_ERROR_CORRUPT names what is wrong; CORRAL_ERROR_NOT_FINITE
-/// where a valid row or a record holds a number that is not finite. Observations are bytes and are not looked at.
-/// `block` is 64-byte aligned and must stay as it is while the fragment is read.
+/// Copies the header, then checks everything that reading relies on: magic, format, sizes against `layout`,
+/// the length, actions within range, flags 0 or 1, one record for each valid row that ends an episode, in the
+/// order they happened (by step, then by environment). CORRAL_ERROR_CORRUPT names what is wrong;
+/// CORRAL_ERROR_NOT_FINITE where a valid row or a record holds a number that is not finite. Observations are
+/// bytes and are not looked at. `block` is 64-byte aligned and must stay as it is while the fragment is read.
 CORRAL_MUST_USE corral_status corral_fragment_open(const corral_fragment_layout *layout, const void *block,
                                                    size_t length, corral_fragment *out_fragment);
 
