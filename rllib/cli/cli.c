@@ -41,8 +41,17 @@ static const cli_flag *find_flag(const cli_flag *flags, const char *word)
     return NULL;
 }
 
+static corral_status add_word(cli_words *words, const char *key, const char *word)
+{
+    if (words->count == CLI_WORDS_MAX)
+        return corral_fail(CORRAL_ERROR_INVALID, "more than %d words", CLI_WORDS_MAX);
+    words->key[words->count] = key;
+    words->word[words->count++] = word;
+    return CORRAL_OK;
+}
+
 /// Takes one flag; `*at` moves over a value that is a word of its own.
-static corral_status take_flag(const cli_flag *flag, int argc, char **argv, int *at)
+static corral_status take_flag(const cli_flag *flag, int argc, char **argv, int *at, cli_words *words)
 {
     const char *equals = strchr(argv[*at], '=');
     if (flag->value_name == NULL) {
@@ -53,7 +62,9 @@ static corral_status take_flag(const cli_flag *flag, int argc, char **argv, int 
     if (equals == NULL && *at + 1 >= argc)
         return corral_fail(CORRAL_ERROR_INVALID, "%s needs a value: %s %s", flag->name, flag->name,
                            flag->value_name);
-    *flag->out_value = equals != NULL ? equals + 1 : argv[++*at];
+    const char *value = equals != NULL ? equals + 1 : argv[++*at];
+    if (flag->key != NULL) return add_word(words, flag->key, value);
+    *flag->out_value = value;
     return CORRAL_OK;
 }
 
@@ -62,24 +73,23 @@ corral_status cli_parse(const cli_command *command, int argc, char **argv, const
 {
     out_words->count = 0;
     *out_help = false;
-    for (int i = 0; i < argc; i++) {
+    corral_status status = CORRAL_OK;
+    for (int i = 0; i < argc && status == CORRAL_OK; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             print_help(command, flags);
             *out_help = true;
             return CORRAL_OK;
         }
-        if (argv[i][0] != '-' || argv[i][1] == '\0') {
-            if (out_words->count == CLI_WORDS_MAX)
-                return corral_fail(CORRAL_ERROR_INVALID, "more than %d words", CLI_WORDS_MAX);
-            out_words->word[out_words->count++] = argv[i];
-            continue;
-        }
-        const cli_flag *flag = find_flag(flags, argv[i]);
-        if (flag == NULL) return unknown_flag(command, flags, argv[i]);
-        corral_status status = take_flag(flag, argc, argv, &i);
-        if (status != CORRAL_OK) return status;
+        const bool is_flag = argv[i][0] == '-' && argv[i][1] != '\0';
+        const cli_flag *flag = is_flag ? find_flag(flags, argv[i]) : NULL;
+        if (!is_flag)
+            status = add_word(out_words, NULL, argv[i]);
+        else if (flag == NULL)
+            status = unknown_flag(command, flags, argv[i]);
+        else
+            status = take_flag(flag, argc, argv, &i, out_words);
     }
-    return CORRAL_OK;
+    return status;
 }
 
 corral_status cli_number(const char *flag, const char *text, long long low, long long high,

@@ -26,6 +26,7 @@ typedef struct cli_flag {
     const char *help;
     const char **out_value; // for flags with a value
     bool *out_switch;       // for switches
+    const char *key;        // the flag is another word for this setting: it is kept among the words
 } cli_flag;
 
 typedef struct cli_command {
@@ -37,9 +38,10 @@ typedef struct cli_command {
 
 enum { CLI_WORDS_MAX = 256 };
 
-/// The words of a command line that are no flags, in order.
+/// The words of a command line that are no flags, and the settings, in order: the last one wins.
 typedef struct cli_words {
     const char *word[CLI_WORDS_MAX];
+    const char *key[CLI_WORDS_MAX]; // NULL, or of a setting whose value is the word
     size_t count;
 } cli_words;
 

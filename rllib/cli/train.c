@@ -37,7 +37,7 @@ static void watch_signals(void)
 // --- configuration ----------------------------------------------------------------------------------------
 
 typedef struct train_flags {
-    const char *algorithm, *env, *workers, *seed, *out, *resume, *init_from, *cluster;
+    const char *out, *resume, *init_from, *cluster;
     bool quiet;
 } train_flags;
 
@@ -55,31 +55,43 @@ static corral_status read_resumed(const char *resume, corral_train_config *confi
     return status;
 }
 
-static corral_status set_flag(corral_train_config *config, const char *key, const char *value)
+/// The file among the words; NULL where there is none.
+static corral_status find_file(const cli_words *words, const char **out_file)
 {
-    return value != NULL ? corral_config_set_value(corral_train_fields, config, key, value) : CORRAL_OK;
+    *out_file = NULL;
+    for (size_t i = 0; i < words->count; i++) {
+        if (words->key[i] != NULL || strchr(words->word[i], '=') != NULL) continue;
+        if (*out_file != NULL)
+            return corral_fail(CORRAL_ERROR_INVALID, "%s: only one configuration file can be given",
+                               words->word[i]);
+        *out_file = words->word[i];
+    }
+    return CORRAL_OK;
+}
+
+/// Flags that stand for a key, and key=value words, in their order: the last one wins.
+static corral_status set_words(const cli_words *words, const char *file, corral_train_config *config)
+{
+    corral_status status = CORRAL_OK;
+    for (size_t i = 0; i < words->count && status == CORRAL_OK; i++) {
+        const char *key = words->key[i], *word = words->word[i];
+        if (key != NULL)
+            status = corral_config_set_value(corral_train_fields, config, key, word);
+        else if (word != file)
+            status = corral_config_set(corral_train_fields, config, word);
+    }
+    return status;
 }
 
 static corral_status read_config(const train_flags *flags, const cli_words *words,
                                  corral_train_config *config)
 {
+    const char *file = NULL;
     *config = corral_train_config_default();
     corral_status status = flags->resume != NULL ? read_resumed(flags->resume, config) : CORRAL_OK;
-    size_t files = 0;
-    for (size_t i = 0; i < words->count && status == CORRAL_OK; i++) {
-        if (strchr(words->word[i], '=') != NULL) continue;
-        if (++files > 1)
-            return corral_fail(CORRAL_ERROR_INVALID, "%s: only one configuration file can be given",
-                               words->word[i]);
-        status = corral_config_read(corral_train_fields, config, words->word[i]);
-    }
-    for (size_t i = 0; i < words->count && status == CORRAL_OK; i++)
-        if (strchr(words->word[i], '=') != NULL)
-            status = corral_config_set(corral_train_fields, config, words->word[i]);
-    if (status == CORRAL_OK) status = set_flag(config, "algorithm", flags->algorithm);
-    if (status == CORRAL_OK) status = set_flag(config, "env", flags->env);
-    if (status == CORRAL_OK) status = set_flag(config, "workers", flags->workers);
-    if (status == CORRAL_OK) status = set_flag(config, "seed", flags->seed);
+    if (status == CORRAL_OK) status = find_file(words, &file);
+    if (status == CORRAL_OK && file != NULL) status = corral_config_read(corral_train_fields, config, file);
+    if (status == CORRAL_OK) status = set_words(words, file, config);
     if (status == CORRAL_OK && config->env[0] == '\0')
         status = corral_fail(
             CORRAL_ERROR_INVALID,
@@ -159,10 +171,10 @@ static int run(const cli_command *self, int argc, char **argv)
 {
     train_flags f = {0};
     const cli_flag flags[] = {
-        {"--algo", "NAME", "What learns: ppo", &f.algorithm, NULL},
-        {"--env", "ID", "The environment: an id, or FILE.so:ID of a plug-in", &f.env, NULL},
-        {"--workers", "N", "Rollout worker processes; 0 steps inside the learner", &f.workers, NULL},
-        {"--seed", "S", "Everything random follows from it", &f.seed, NULL},
+        {"--algo", "NAME", "What learns: ppo", NULL, NULL, "algorithm"},
+        {"--env", "ID", "The environment: an id, or FILE.so:ID of a plug-in", NULL, NULL, "env"},
+        {"--workers", "N", "Rollout worker processes; 0 steps inside the learner", NULL, NULL, "workers"},
+        {"--seed", "S", "Everything random follows from it", NULL, NULL, "seed"},
         {"--out", "DIR", "The run folder (runs/ENV-ALGO-N)", &f.out, NULL},
         {"--resume", "RUN", "Go on with a run, or from one of its checkpoints", &f.resume, NULL},
         {"--init-from", "CHECKPOINT", "Start a new run from old weights", &f.init_from, NULL},

@@ -63,6 +63,12 @@ refused 'file' train --env CartPole-v1 --workers 0 --out file/new
 # a cluster that is not there
 refused '127.0.0.1:1' status --cluster 127.0.0.1:1
 
+# flags and words in their order: the last one wins
+train_short order --seed 3 seed=4
+[ "$(grep '^seed:' order/config.yaml)" = "seed: 4" ] || fail "$command: $(grep '^seed:' order/config.yaml)"
+train_short again seed=4 --seed=3
+[ "$(grep '^seed:' again/config.yaml)" = "seed: 3" ] || fail "$command: $(grep '^seed:' again/config.yaml)"
+
 train_short run
 expect_code 0
 train_short run
