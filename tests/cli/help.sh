@@ -53,15 +53,20 @@ expect_out "corral 0.1.0"
 run version --json
 for word in version cpu cores; do expect_out "\"$word\": "; done
 
-# It loads a large library for talking to other hosts; starting must stay quick all the same.
-if [ -z "${CORRAL_SANITIZER:-}" ]; then
-    best=1000000
-    for _ in 1 2 3 4 5 6 7 8 9 10; do
+# It loads a large library for talking to other hosts; starting must stay quick all the same. Of many tries the best
+# counts, less what this machine takes to start nothing at all.
+best_of() {
+    local best=1000000 start took
+    for _ in $(seq 25); do
         start=$(date +%s%N)
-        "$corral" version >/dev/null
+        "$@" >/dev/null
         took=$((($(date +%s%N) - start) / 1000))
         [ $took -lt $best ] && best=$took
     done
-    [ $best -lt 15000 ] || fail "corral version takes $best us"
+    echo $best
+}
+if [ -z "${CORRAL_SANITIZER:-}" ]; then
+    took=$(($(best_of "$corral" version) - $(best_of "$(type -P true)")))
+    [ $took -lt 15000 ] || fail "corral version takes $took us to start and end"
 fi
 echo "help is there"
