@@ -129,7 +129,6 @@ static bool budget_spent(const corral_trainer *trainer)
 static bool evaluation_due(const corral_trainer *trainer)
 {
     const uint64_t every = (uint64_t)trainer->config.evaluation.every, now = trainer->state.env_steps;
-    if (budget_spent(trainer)) return true;
     if (every == 0 || now < (uint64_t)trainer->config.evaluation.start) return false;
     return now / every != (now - trainer->batch.rows) / every;
 }
@@ -194,6 +193,18 @@ static corral_status save_when_due(corral_trainer *trainer)
     if (status == CORRAL_OK && trainer->best.filled &&
         corral_now_ns() - trainer->last_best_ns > best_interval_ns)
         status = trainer_save_best(trainer);
+    return status;
+}
+
+/// A run that a budget ends is evaluated once more, so that its result is known. That is for people: the
+/// checkpoint is written before, and a run that goes on from it does not know that it was ever stopped.
+static corral_status evaluate_the_last(corral_trainer *trainer)
+{
+    const bool budget =
+        trainer->stop_reason == CORRAL_STOP_STEPS || trainer->stop_reason == CORRAL_STOP_SECONDS;
+    if (!budget || trainer->evaluated) return CORRAL_OK;
+    corral_status status = trainer_save(trainer);
+    if (status == CORRAL_OK) status = evaluate(trainer);
     return status;
 }
 
@@ -286,6 +297,7 @@ static corral_status iterate(corral_trainer *trainer)
     if (status == CORRAL_OK && evaluation_due(trainer)) status = evaluate(trainer);
     if (status == CORRAL_OK) status = save_when_due(trainer);
     if (status == CORRAL_OK) decide_stop(trainer);
+    if (status == CORRAL_OK) status = evaluate_the_last(trainer);
     return status;
 }
 

@@ -3,11 +3,12 @@
 . "$(dirname "$0")/common.sh"
 config=$CORRAL_SOURCE/examples/cartpole-ppo-zoo.yaml
 small="stop.steps=4096 evaluation.every=2048 evaluation.episodes=5 network.normalize_observation=true"
+seed=9
 one() {
     local name=$1
     shift
     # shellcheck disable=SC2086
-    train "$config" --seed 9 $small --out "$out/$name" "$@" >"$out/log" 2>&1 || fail "$name ended with $?"
+    train "$config" --seed "$seed" $small --out "$out/$name" "$@" >"$out/log" 2>&1 || fail "$name ended with $?"
 }
 one reference --workers 0 threads=1
 one two-threads --workers 0 threads=2
@@ -21,6 +22,7 @@ for run in two-threads three-threads one-worker two-workers four-workers grpc fa
     "$corral" compare "$out/reference" "$out/$run" >"$out/log" 2>&1 || fail "reference and $run differ"
 done
 [ "$(key "$out/grpc/run.json" fragments_remote)" -gt 0 ] || fail "transport=grpc moved nothing over grpc"
-one other --workers 0 seed=10
+seed=10
+one other --workers 0
 "$corral" compare "$out/reference" "$out/other" >"$out/log" 2>&1 && fail "two seeds give the same run"
 echo "8 runs equal"
