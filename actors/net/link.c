@@ -66,6 +66,7 @@ struct corral_exchange {
     pthread_mutex_t mutex;
     corral_link *links; // until their stream is closed and their owner has closed them
     unsigned strangers;
+    bool stopping;
 };
 
 struct corral_link {
@@ -236,11 +237,12 @@ static bool write_parcel(corral_link *link, link_parcel *parcel)
 
 static link_parcel *pick(const corral_link *link, int64_t now)
 {
+    if (link->first == NULL) return NULL;
     // Whoever dials says Hello, and no more before that was answered: a stranger's messages are short and
     // few.
-    const unsigned window = !link->accepted && link->received == 0 ? 1 : WINDOW;
-    unsigned place = 0;
-    for (link_parcel *parcel = link->first; parcel != NULL && place < window; parcel = parcel->next, place++)
+    const bool greeted = link->accepted || link->received > 0;
+    const uint64_t end = greeted ? link->first->seq + WINDOW : 2;
+    for (link_parcel *parcel = link->first; parcel != NULL && parcel->seq < end; parcel = parcel->next)
         if (parcel->wanted && now >= parcel->not_before_ns) return parcel;
     return NULL;
 }
@@ -513,7 +515,11 @@ static void on_asked(void *context, corral_rpc_question *question)
     }
     mail->kind = CORRAL_MAIL_QUESTION;
     mail->question = question;
-    corral_mailbox_post(exchange->mailbox, mail);
+    pthread_mutex_lock(&exchange->mutex);
+    const bool late = exchange->stopping;
+    if (!late) corral_mailbox_post(exchange->mailbox, mail);
+    pthread_mutex_unlock(&exchange->mutex);
+    if (late) corral_mail_free(mail); // answers that there is nothing
 }
 
 // --- time
@@ -609,6 +615,11 @@ void corral_exchange_stop(corral_exchange *exchange)
     const int64_t deadline = corral_now_ns() + STOP_LIMIT;
     while (has_farewells(exchange) && corral_now_ns() < deadline)
         corral_sleep_ns(CORRAL_MILLISECOND);
+    // gRPC waits for its open calls, and nobody will answer these any more.
+    pthread_mutex_lock(&exchange->mutex);
+    exchange->stopping = true;
+    pthread_mutex_unlock(&exchange->mutex);
+    corral_mailbox_drop_questions(exchange->mailbox);
     corral_rpc_stop(exchange->rpc);
     while (exchange->links != NULL)
         corral_link_close(exchange->links, "");

@@ -87,6 +87,30 @@ corral_mail *corral_mailbox_take(corral_mailbox *mailbox)
     }
 }
 
+void corral_mailbox_drop_questions(corral_mailbox *mailbox)
+{
+    corral_mail *dropped = NULL;
+    pthread_mutex_lock(&mailbox->mutex);
+    mailbox->last = NULL;
+    for (corral_mail **place = &mailbox->first; *place != NULL;) {
+        corral_mail *mail = *place;
+        if (mail->kind != CORRAL_MAIL_QUESTION) {
+            mailbox->last = mail;
+            place = &mail->next;
+            continue;
+        }
+        *place = mail->next;
+        mail->next = dropped;
+        dropped = mail;
+    }
+    pthread_mutex_unlock(&mailbox->mutex);
+    while (dropped != NULL) {
+        corral_mail *mail = dropped;
+        dropped = mail->next;
+        corral_mail_free(mail);
+    }
+}
+
 void corral_mail_free(corral_mail *mail)
 {
     if (mail->question != NULL) corral_rpc_answer(mail->question, NULL, 0);

@@ -45,5 +45,7 @@ void corral_mailbox_post(corral_mailbox *mailbox, corral_mail *mail);
 /// The oldest, or NULL. Mail of links that their owner has closed is dropped here. [the owner]
 corral_mail *corral_mailbox_take(corral_mailbox *mailbox);
 void corral_mail_free(corral_mail *mail);
+/// Questions are answered with "no such method"; everything else stays.
+void corral_mailbox_drop_questions(corral_mailbox *mailbox);
 
 #endif

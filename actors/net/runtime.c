@@ -190,7 +190,8 @@ void corral_runtime_close(corral_runtime *runtime)
     if (runtime->socket_path[0] != '\0') unlink(runtime->socket_path);
     remove_in(runtime->folder, runtime->id, ".lock");
     close(runtime->lock);
-    rmdir(runtime->folder); // fails while others are in it
+    remove_stale(runtime->folder); // what a killed one left shall not keep the folder
+    rmdir(runtime->folder);        // fails while others are in it
     free(runtime);
 }
 
