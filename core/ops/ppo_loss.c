@@ -30,6 +30,11 @@ static bool check_ppo(const corral_tensor *logits, const corral_tensor *value, c
                          "ppo_loss: needs logits [rows, actions] and a value [rows] or [rows, 1]");
         return false;
     }
+    if (terms->kl_coefficient != 0 && terms->old_log_probs == NULL) {
+        corral_tape_fail(tape, CORRAL_ERROR_INVALID,
+                         "ppo_loss: a penalty on the divergence needs old_log_probs");
+        return false;
+    }
     for (size_t r = 0; r < rows; r++) {
         if (terms->action[r] >= 0 && (size_t)terms->action[r] < logits->shape[1]) continue;
         corral_tape_fail(tape, CORRAL_ERROR_INVALID, "ppo_loss: action %d of row %zu is not one of %zu",

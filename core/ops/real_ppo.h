@@ -4,15 +4,16 @@
 // The loss of PPO and its gradient in one pass over the rows, in `real`. With the ratio r = exp(log p - old
 // log p), the advantage A, and H the entropy, a row's loss is
 //
-//     -min(r A, clip(r) A) + c_v value_loss - c_e H
+//     -min(r A, clip(r) A) + c_v value_loss - c_e H + c_k KL(q || p),      q the policy that acted
 //
 // and its gradient by the logits is, with [a] = 1 for the action taken and else 0,
 //
-//     s ([a] - p(a)) + c_e p(a) (log p(a) + H),      s = -r A where the unclipped term is the smaller one,
-//     else 0
+//     s ([a] - p(a)) + c_e p(a) (log p(a) + H) + c_k (p(a) - q(a))
 //
-// because d log p(b) / d logit(a) = [a = b] - p(a), and dH / d logit(a) = -p(a) (log p(a) + H). An action of
-// probability zero adds nothing to H (0 log 0 = 0) and has no gradient.
+// with s = -r A where the unclipped term is the smaller one and else 0, because
+// d log p(b) / d logit(a) = [a = b] - p(a), and dH / d logit(a) = -p(a) (log p(a) + H). An action of
+// probability zero adds nothing to H (0 log 0 = 0) and has no gradient; nor does one that q gives probability
+// zero add to the divergence. The divergence is worked out only where it is penalised.
 
 typedef struct ppo_block {
     size_t rows, actions;
@@ -77,10 +78,11 @@ static double ppo_policy(ppo_block *b, real clip_range)
     return loss;
 }
 
-/// The sum of 0.5 max((v - R)^2, (v_clip - R)^2); writes the gradients by v times `factor`.
-static double ppo_value(const ppo_block *b, real clip_range, real factor, real *value_grad)
+/// The sum of 0.5 min(max((v - R)^2, (v_clip - R)^2), bound); writes the gradients by v times `factor`.
+static double ppo_value(const ppo_block *b, real clip_range, real error_clip, real factor, real *value_grad)
 {
     double loss = 0.0;
+    const real bound = error_clip > 0 ? error_clip : (real)INFINITY;
     for (size_t r = 0; r < b->rows; r++) {
         const real v = b->value[r], target = (real)b->value_target[r], old = (real)b->old_value[r];
         real error = v - target, slope = error;
@@ -94,7 +96,12 @@ static double ppo_value(const ppo_block *b, real clip_range, real factor, real *
                 slope = inside ? clipped_error : 0;
             }
         }
-        loss += (double)((real)0.5 * error * error);
+        real square = error * error;
+        if (square > bound) {
+            square = bound;
+            slope = 0;
+        }
+        loss += (double)((real)0.5 * square);
         if (value_grad != NULL) value_grad[r] = slope * factor;
     }
     return loss;
@@ -113,6 +120,73 @@ static void ppo_logits_grad(const ppo_block *b, real entropy_coefficient, real f
                 (b->slope[r] * (taken - p) + entropy_coefficient * entropy_slope) * factor;
         }
     }
+}
+
+/// The penalty on KL(q || p) of a block of rows.
+typedef struct ppo_penalty {
+    const float *old_log_probs; // log q, of the block's first row
+    real share[ROWS_AT_ONCE];   // of a row in the penalty: 0 where its divergence is infinite, else 1
+    real mass[ROWS_AT_ONCE];    // the sum of q: 1 but for rounding, which the derivative has to know
+} ppo_penalty;
+
+static void old_column(const ppo_block *b, const ppo_penalty *penalty, size_t a, real *log_prob, real *prob)
+{
+    for (size_t r = 0; r < b->rows; r++)
+        log_prob[r] = (real)penalty->old_log_probs[r * b->actions + a];
+    real_exp_all(b->rows, log_prob, prob);
+}
+
+/// The sum of the divergences that are finite; counts the others. Fills `share` and `mass`.
+static double ppo_kl(const ppo_block *b, ppo_penalty *penalty, size_t *infinite)
+{
+    real log_prob[ROWS_AT_ONCE], old_log_prob[ROWS_AT_ONCE], old_prob[ROWS_AT_ONCE], kl[ROWS_AT_ONCE];
+    for (size_t r = 0; r < b->rows; r++)
+        kl[r] = penalty->mass[r] = 0;
+    for (size_t a = 0; a < b->actions; a++) {
+        log_prob_column(b->rows, b->actions, a, b->logits, b->shift, b->log_sum, log_prob, NULL);
+        old_column(b, penalty, a, old_log_prob, old_prob);
+        for (size_t r = 0; r < b->rows; r++) {
+            const real q = old_prob[r];
+            kl[r] += q == 0 ? 0 : q * (old_log_prob[r] - log_prob[r]);
+            penalty->mass[r] += q;
+        }
+    }
+    double sum = 0.0;
+    for (size_t r = 0; r < b->rows; r++) {
+        const bool counts = kl[r] != (real)INFINITY; // NaN does: it must not get lost
+        penalty->share[r] = counts ? 1 : 0;
+        sum += counts ? (double)kl[r] : 0.0;
+        *infinite += counts ? 0 : 1;
+    }
+    return sum;
+}
+
+static void ppo_kl_grad(const ppo_block *b, const ppo_penalty *penalty, real factor, real *logits_grad)
+{
+    real log_prob[ROWS_AT_ONCE], prob[ROWS_AT_ONCE], old_log_prob[ROWS_AT_ONCE], old_prob[ROWS_AT_ONCE];
+    for (size_t a = 0; a < b->actions; a++) {
+        log_prob_column(b->rows, b->actions, a, b->logits, b->shift, b->log_sum, log_prob, prob);
+        old_column(b, penalty, a, old_log_prob, old_prob);
+        for (size_t r = 0; r < b->rows; r++)
+            logits_grad[r * b->actions + a] +=
+                penalty->share[r] * (prob[r] * penalty->mass[r] - old_prob[r]) * factor;
+    }
+}
+
+/// The sum of the divergences; adds the penalty's gradient to that of the other terms.
+static double ppo_penalise(const ppo_block *b, const corral_ppo_rows *run, size_t first, real share,
+                           real *logits_grad)
+{
+    const corral_ppo_terms *terms = run->terms;
+    ppo_penalty penalty = {.old_log_probs = terms->old_log_probs + first * run->actions};
+    size_t infinite = 0;
+    const double sum = ppo_kl(b, &penalty, &infinite);
+    if (logits_grad != NULL) ppo_kl_grad(b, &penalty, (real)terms->kl_coefficient * share, logits_grad);
+    if (run->stats != NULL) {
+        run->stats->kl += sum;
+        run->stats->infinite_kl += infinite;
+    }
+    return sum;
 }
 
 static void ppo_count(const ppo_block *b, real clip_range, corral_ppo_stats *stats)
@@ -139,13 +213,16 @@ static double ppo(const corral_ppo_rows *run)
         real *value_grad = run->value_grad == NULL ? NULL : (real *)run->value_grad + r0;
         ppo_distribution(&b);
         const double policy_loss = ppo_policy(&b, terms->clip_range);
-        const double value_loss = ppo_value(&b, terms->value_clip_range, value_factor, value_grad);
+        const double value_loss =
+            ppo_value(&b, terms->value_clip_range, terms->value_error_clip, value_factor, value_grad);
         double entropy = 0.0;
         for (size_t r = 0; r < b.rows; r++)
             entropy += (double)b.entropy[r];
         total += policy_loss + (double)terms->value_coefficient * value_loss -
                  (double)terms->entropy_coefficient * entropy;
         if (logits_grad != NULL) ppo_logits_grad(&b, terms->entropy_coefficient, (real)share, logits_grad);
+        if (terms->kl_coefficient != 0)
+            total += (double)terms->kl_coefficient * ppo_penalise(&b, run, r0, (real)share, logits_grad);
         if (run->stats == NULL) continue;
         run->stats->policy_loss += policy_loss;
         run->stats->value_loss += value_loss;

@@ -85,8 +85,11 @@ typedef struct corral_ppo_terms {
     const float *value_target; // [rows]
     float clip_range;          // epsilon of the ratio
     float value_clip_range;    // 0: no clipping, else around old_value as in PPO2
+    float value_error_clip;    // 0: off, else the bound of the squared error; no gradient beyond it
     float value_coefficient;
     float entropy_coefficient;
+    float kl_coefficient;       // 0: no penalty
+    const float *old_log_probs; // [rows, actions], of every action; may be NULL where there is no penalty
     size_t total_rows; // rows of the whole minibatch: what means divide by, when it is cut into lanes
 } corral_ppo_terms;
 
@@ -96,14 +99,17 @@ typedef struct corral_ppo_stats {
     double approx_kl;           // sum of (ratio - 1) - log ratio  (Schulman's k3)
     double clip_fraction;       // count of |ratio - 1| > epsilon
     double max_ratio_deviation; // largest |ratio - 1| (not a sum)
+    double kl;                  // sum of KL(old || new) where it is finite; 0 without a penalty
+    size_t infinite_kl;         // rows where it is not: an action that was possible has become impossible
     size_t rows;
 } corral_ppo_stats;
 
 /// The clipped surrogate of PPO (Schulman et al. 2017, eq. 7 and 9) for categorical actions, fused:
-///   sum over rows of [ -min(r A, clip(r, 1-e, 1+e) A) + c_v 0.5 max((v-R)^2, (v_clip-R)^2) - c_e H ] /
-///   total_rows
+///   sum over rows of [ -min(r A, clip(r, 1-e, 1+e) A) + c_v 0.5 min(max((v-R)^2, (v_clip-R)^2), bound)
+///                      - c_e H + c_k KL(old || new) ] / total_rows
 /// (without value clipping c_v 0.5 (v-R)^2). logits [rows, actions], value [rows] or [rows, 1]. r is exactly
-/// 1 where the log-probability equals the old one. `stats` may be NULL.
+/// 1 where the log-probability equals the old one; the divergence is exactly 0 where all of them do. A row
+/// whose divergence is infinite has no penalty. `stats` may be NULL.
 corral_tensor *corral_ppo_loss(corral_tensor *logits, corral_tensor *value, const corral_ppo_terms *terms,
                                corral_ppo_stats *stats);
 
