@@ -10,7 +10,7 @@ complain() { printf '%s\n' "$1"; failures=$((failures + 1)); }
 
 # Without git (an unpacked archive) everything that is not built counts.
 list() {
-    git ls-files 2>/dev/null | grep . || find . -type f -not -path './build/*' -not -path './runs/*' | cut -c3-
+    git ls-files 2>/dev/null | grep . || find . -type f -not -path './.git/*' -not -path './build/*' -not -path './runs/*' | cut -c3-
 }
 mapfile -t files < <(list | grep -vE '^tests/(golden|fuzz/corpus)/|^LICENSE$')
 [[ ${#files[@]} -gt 100 ]] || { echo "found only ${#files[@]} files"; exit 1; }

@@ -26,7 +26,8 @@ static inline int test_run(const char *suite_name, const test_case *cases)
 {
     if (CU_initialize_registry() != CUE_SUCCESS) return 2;
     CU_pSuite suite = CU_add_suite(suite_name, NULL, NULL);
-    for (const test_case *c = cases; suite != NULL && c->name != NULL; c++) CU_add_test(suite, c->name, c->run);
+    for (const test_case *c = cases; suite != NULL && c->name != NULL; c++)
+        CU_add_test(suite, c->name, c->run);
     CU_basic_set_mode(CU_BRM_VERBOSE);
     CU_basic_run_tests();
     const unsigned failed = CU_get_number_of_failures(), run = CU_get_number_of_tests_run();
@@ -38,7 +39,8 @@ static inline int test_run(const char *suite_name, const test_case *cases)
 #define TEST_OK(call)                                                                                        \
     do {                                                                                                     \
         const int test_status_ = (int)(call);                                                                \
-        if (test_status_ != 0) fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, corral_last_error()); \
+        if (test_status_ != 0)                                                                               \
+            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, corral_last_error());              \
         CU_ASSERT_EQUAL_FATAL(test_status_, 0);                                                              \
     } while (0)
 
@@ -47,7 +49,8 @@ static inline int test_run(const char *suite_name, const test_case *cases)
     do {                                                                                                     \
         CU_ASSERT_EQUAL((int)(call), (int)(status));                                                         \
         const int test_found_ = strstr(corral_last_error(), text) != NULL;                                   \
-        if (!test_found_) fprintf(stderr, "%s:%d: \"%s\" lacks \"%s\"\n", __FILE__, __LINE__, corral_last_error(), text); \
+        if (!test_found_)                                                                                    \
+            fprintf(stderr, "%s:%d: \"%s\" lacks \"%s\"\n", __FILE__, __LINE__, corral_last_error(), text);  \
         CU_ASSERT_TRUE(test_found_);                                                                         \
     } while (0)
 

@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 #define CORRAL_MILLISECOND INT64_C(1000000)
-#define CORRAL_SECOND INT64_C(1000000000)
+#define CORRAL_SECOND      INT64_C(1000000000)
 
 /// CLOCK_MONOTONIC, in ns. [any thread]
 int64_t corral_now_ns(void);

@@ -60,10 +60,10 @@ typedef struct corral_pairs {
 typedef struct corral_field {
     const char *name; // "ppo.learning_rate"; NULL ends the table
     corral_field_type type;
-    size_t offset;    // offsetof in the struct
-    double min, max;  // for numbers, sizes and schedules; both 0: no range
+    size_t offset;              // offsetof in the struct
+    double min, max;            // for numbers, sizes and schedules; both 0: no range
     const char *const *choices; // NULL-terminated, for CORRAL_FIELD_CHOICE
-    const char *help; // one line, no full stop at the end
+    const char *help;           // one line, no full stop at the end
 } corral_field;
 
 /// Reads a YAML file of at most 1 MiB into `config`; `path` is what messages call it. Aliases are refused
@@ -75,15 +75,17 @@ CORRAL_MUST_USE corral_status corral_config_parse(const corral_field *fields, vo
                                                   const char *text, size_t size);
 
 /// One `key=value` word; the value may be any YAML flow text: `network.hidden=[64,64]`.
-CORRAL_MUST_USE corral_status corral_config_set(const corral_field *fields, void *config, const char *assignment);
+CORRAL_MUST_USE corral_status corral_config_set(const corral_field *fields, void *config,
+                                                const char *assignment);
 
 /// Sets one key to a text value, as if the file had held `key: value`.
-CORRAL_MUST_USE corral_status corral_config_set_value(const corral_field *fields, void *config, const char *key,
-                                                      const char *value);
+CORRAL_MUST_USE corral_status corral_config_set_value(const corral_field *fields, void *config,
+                                                      const char *key, const char *value);
 
 /// Writes every key, nested, as YAML that corral_config_parse() reads back to equal values (doubles with
 /// 17 digits where 15 do not round-trip). The caller frees `*out_text`.
-CORRAL_MUST_USE corral_status corral_config_write(const corral_field *fields, const void *config, char **out_text);
+CORRAL_MUST_USE corral_status corral_config_write(const corral_field *fields, const void *config,
+                                                  char **out_text);
 
 /// One value as text ("0.0003", "linear(0.001)", "[64, 64]"). The caller frees it; NULL without memory.
 char *corral_config_value(const corral_field *field, const void *config);

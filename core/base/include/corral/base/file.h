@@ -16,7 +16,8 @@ extern "C" {
 
 /// Reads a regular file of at most `limit` bytes. The buffer has one zero byte more than `*out_size`;
 /// the caller frees it.
-CORRAL_MUST_USE corral_status corral_file_read(const char *path, size_t limit, char **out_bytes, size_t *out_size);
+CORRAL_MUST_USE corral_status corral_file_read(const char *path, size_t limit, char **out_bytes,
+                                               size_t *out_size);
 
 /// Writes to a temporary name beside `path`, fsyncs and renames: a reader sees the old file or the new one.
 /// On failure nothing is left behind and the old file is intact.
@@ -37,9 +38,9 @@ char *corral_format(const char *format, ...) CORRAL_PRINTF(1, 2);
 /// The folder of the running executable, without a slash at the end. The caller frees it.
 CORRAL_MUST_USE corral_status corral_program_folder(char **out_path);
 
-/// Another program of this installation ("corral-worker"): beside the running executable, else, where this code is
-/// in libcorral.so, in the bin folder beside the library's. The caller frees it. CORRAL_ERROR_NOT_FOUND says where
-/// it was looked for.
+/// Another program of this installation ("corral-worker"): beside the running executable, else, where this
+/// code is in libcorral.so, in the bin folder beside the library's. The caller frees it.
+/// CORRAL_ERROR_NOT_FOUND says where it was looked for.
 CORRAL_MUST_USE corral_status corral_program_find(const char *name, char **out_path);
 
 /// 64-bit XXH3 of the bytes: the checksum of manifests and frames.

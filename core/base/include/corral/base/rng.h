@@ -44,12 +44,12 @@ uint64_t corral_rng_integer(corral_rng *rng, uint64_t count);
 
 /// Who draws. No two roles share a stream.
 typedef enum corral_stream_role {
-    CORRAL_STREAM_ENVIRONMENT = 1,  // seeds of training episodes
-    CORRAL_STREAM_ACTION,           // action noise in training
-    CORRAL_STREAM_EVALUATION,       // seeds of evaluation episodes
-    CORRAL_STREAM_EVALUATION_ACTION,// action noise in stochastic evaluation
-    CORRAL_STREAM_SHUFFLE,          // order of rows in minibatches
-    CORRAL_STREAM_INITIALISATION,   // weights
+    CORRAL_STREAM_ENVIRONMENT = 1,   // seeds of training episodes
+    CORRAL_STREAM_ACTION,            // action noise in training
+    CORRAL_STREAM_EVALUATION,        // seeds of evaluation episodes
+    CORRAL_STREAM_EVALUATION_ACTION, // action noise in stochastic evaluation
+    CORRAL_STREAM_SHUFFLE,           // order of rows in minibatches
+    CORRAL_STREAM_INITIALISATION,    // weights
 } corral_stream_role;
 
 /// The key of one stream: a strong mix of all parts, so that neighbouring seeds share nothing.

@@ -45,7 +45,8 @@ typedef enum corral_status {
 
 #if defined(__GNUC__)
 #define CORRAL_MUST_USE __attribute__((warn_unused_result))
-#define CORRAL_PRINTF(format_index, first_argument) __attribute__((format(printf, format_index, first_argument)))
+#define CORRAL_PRINTF(format_index, first_argument)                                                          \
+    __attribute__((format(printf, format_index, first_argument)))
 #else
 #define CORRAL_MUST_USE
 #define CORRAL_PRINTF(format_index, first_argument)

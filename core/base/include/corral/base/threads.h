@@ -24,8 +24,8 @@ CORRAL_MUST_USE corral_status corral_team_create(unsigned thread_count, corral_t
 /// Calls task(context, index, thread) once for each index in 0 .. count-1, `thread` in 0 .. thread_count-1,
 /// and returns when all have returned. Which thread takes which index is not fixed: results must not
 /// depend on it. [the creating thread; not from inside a task]
-void corral_team_run(corral_team *team, size_t count, void (*task)(void *context, size_t index, unsigned thread),
-                     void *context);
+void corral_team_run(corral_team *team, size_t count,
+                     void (*task)(void *context, size_t index, unsigned thread), void *context);
 
 unsigned corral_team_size(const corral_team *team);
 
