@@ -271,6 +271,16 @@ void corral_policy_filter_update(corral_policy *policy, size_t rows, const float
     if (policy->config.normalize_observation) policy_filter_merge(&policy->filter, rows, observation);
 }
 
+corral_moments corral_policy_returns(const corral_policy *policy)
+{
+    return policy->returns;
+}
+
+void corral_policy_set_returns(corral_policy *policy, corral_moments returns)
+{
+    policy->returns = returns;
+}
+
 static corral_tensor *graph_tower(const policy_tower *tower, corral_tensor *x)
 {
     for (uint32_t i = 0; i < tower->count; i++)

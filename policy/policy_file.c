@@ -4,10 +4,11 @@
 /// How a policy moves to workers (bytes) and rests on disk (policy.safetensors).
 ///
 /// Bytes, for workers of the same build: a 32-byte head {magic, weights, observation size, version}, the flat
-/// block of weights, then count, mean and M2 of the filter as f64.
+/// block of weights, then count, mean and M2 of the filter as f64, and the same three of the returns.
 ///
 /// File: one tensor per entry of the parameters under its name, "filter.count|mean|m2" as f64 where
-/// observations are normalised, and in the metadata "format", "config" (JSON) and "version".
+/// observations are normalised, "returns.moments" [count, mean, M2] as f64 where rewards are, and in the
+/// metadata "format", "config" (JSON) and "version".
 #include "policy_internal.h"
 
 #include "corral/base/file.h"
@@ -29,7 +30,7 @@ typedef struct bytes_head {
 size_t corral_policy_bytes(const corral_policy *policy)
 {
     return sizeof(bytes_head) + corral_params_count(policy->params) * sizeof(float) +
-           (1 + 2 * (size_t)policy->filter.size) * sizeof(double);
+           (1 + 2 * (size_t)policy->filter.size) * sizeof(double) + sizeof(corral_moments);
 }
 
 static unsigned char *put(unsigned char *to, const void *bytes, size_t size)
@@ -52,7 +53,8 @@ void corral_policy_pack(const corral_policy *policy, void *out_bytes)
     at = put(at, corral_params_data_const(policy->params), weights * sizeof(float));
     at = put(at, &policy->filter.count, sizeof(double));
     at = put(at, policy->filter.mean, size * sizeof(double));
-    put(at, policy->filter.m2, size * sizeof(double));
+    at = put(at, policy->filter.m2, size * sizeof(double));
+    put(at, &policy->returns, sizeof policy->returns);
 }
 
 corral_status corral_policy_unpack(corral_policy *policy, const void *bytes, size_t size)
@@ -68,7 +70,8 @@ corral_status corral_policy_unpack(corral_policy *policy, const void *bytes, siz
     at = take(corral_params_data(policy->params), at, weights * sizeof(float));
     at = take(&policy->filter.count, at, sizeof(double));
     at = take(policy->filter.mean, at, elements * sizeof(double));
-    take(policy->filter.m2, at, elements * sizeof(double));
+    at = take(policy->filter.m2, at, elements * sizeof(double));
+    take(&policy->returns, at, sizeof policy->returns);
     policy->version = head.version;
     policy_filter_refresh(&policy->filter);
     corral_params_refresh(policy->params);
@@ -99,6 +102,7 @@ void corral_policy_take(corral_policy *policy, const corral_policy *from, uint32
         memcpy(policy->filter.m2, from->filter.m2, from->filter.size * sizeof(double));
         policy_filter_refresh(&policy->filter);
     }
+    policy->returns = from->returns;
     corral_params_refresh(policy->params);
 }
 
@@ -121,6 +125,7 @@ static char *config_to_json(const corral_policy_config *config)
     cJSON_AddStringToObject(root, "initialisation", initialisation_names[config->initialisation]);
     cJSON_AddBoolToObject(root, "normalize_observation", config->normalize_observation);
     cJSON_AddNumberToObject(root, "observation_clip", config->observation_clip);
+    if (config->normalize_reward) cJSON_AddBoolToObject(root, "normalize_reward", true);
     char *text = cJSON_PrintUnformatted(root);
     cJSON_Delete(root);
     return text;
@@ -182,6 +187,7 @@ static bool config_from_json(const char *text, corral_policy_config *out_config)
         config.shared = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "shared"));
         config.normalize_observation =
             cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "normalize_observation"));
+        config.normalize_reward = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "normalize_reward"));
         *out_config = config;
     }
     cJSON_Delete(root);
@@ -193,7 +199,7 @@ static bool config_from_json(const char *text, corral_policy_config *out_config)
 corral_status corral_policy_write(const corral_policy *policy, const char *path)
 {
     const uint32_t entries = corral_params_entry_count(policy->params);
-    corral_stored_tensor *tensors = calloc((size_t)entries + 3, sizeof *tensors);
+    corral_stored_tensor *tensors = calloc((size_t)entries + 4, sizeof *tensors);
     char *config = config_to_json(&policy->config),
          *version = corral_format("%llu", (unsigned long long)policy->version);
     corral_status status = CORRAL_OK;
@@ -219,6 +225,9 @@ corral_status corral_policy_write(const corral_policy *policy, const char *path)
             (corral_stored_tensor){"filter.mean", CORRAL_STORED_F64, 1, {f->size}, f->mean, size};
         tensors[count++] = (corral_stored_tensor){"filter.m2", CORRAL_STORED_F64, 1, {f->size}, f->m2, size};
     }
+    if (status == CORRAL_OK && policy->config.normalize_reward)
+        tensors[count++] = (corral_stored_tensor){"returns.moments", CORRAL_STORED_F64,     1, {3},
+                                                  &policy->returns,  sizeof policy->returns};
     if (status == CORRAL_OK) {
         const char *const metadata[] = {"format", file_format, "config", config, "version", version, NULL};
         status = corral_safetensors_write(path, tensors, count, metadata);
@@ -260,6 +269,9 @@ static corral_status load_all(corral_policy *policy, const corral_safetensors *f
         if (status == CORRAL_OK) status = load(file, path, "filter.mean", CORRAL_STORED_F64, f->mean, size);
         if (status == CORRAL_OK) status = load(file, path, "filter.m2", CORRAL_STORED_F64, f->m2, size);
     }
+    if (status == CORRAL_OK && policy->config.normalize_reward)
+        status =
+            load(file, path, "returns.moments", CORRAL_STORED_F64, &policy->returns, sizeof policy->returns);
     policy_filter_refresh(f);
     corral_params_refresh(policy->params);
     return status;

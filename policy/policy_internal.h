@@ -46,6 +46,7 @@ struct corral_policy {
     uint64_t version;
     corral_params *params;
     policy_filter filter;
+    corral_moments returns;
     policy_tower trunk;             // shared networks only: the hidden layers
     policy_tower actor, critic;     // heads, with hidden layers of their own where nothing is shared
     size_t widest;                  // of all layers and the observation

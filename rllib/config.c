@@ -104,10 +104,20 @@ const corral_field corral_train_fields[] = {
     FLOAT("ppo.value_coefficient", ppo.value_coefficient, 0, 1000, "Weight of the value loss"),
     FLOAT("ppo.value_clip_range", ppo.value_clip_range, 0, 1e9,
           "Clip of the value around its old estimate; 0: off"),
+    FLOAT("ppo.value_error_clip", ppo.value_error_clip, 0, 1e30,
+          "Bound of the squared value error, beyond which there is no gradient; 0: off"),
     FLOAT("ppo.max_grad_norm", ppo.max_grad_norm, 0, 1e9, "Clip of the gradient's global norm; 0: off"),
     FLOAT("ppo.target_kl", ppo.target_kl, 0, 1000,
           "Stop an iteration's epochs at 1.5 times this divergence; 0: off"),
+    FLOAT("ppo.kl_coefficient", ppo.kl_coefficient, 0, 1e6,
+          "Weight of a penalty on the divergence from the acting policy; 0: off"),
+    FLOAT("ppo.kl_target", ppo.kl_target, 0, 1000,
+          "Divergence that kl_coefficient adapts to, by 1.5 and 0.5; 0: it stays"),
     BOOL("ppo.normalize_advantage", ppo.normalize_advantage, "Per minibatch: mean 0, deviation 1"),
+    BOOL("ppo.normalize_reward", ppo.normalize_reward,
+         "Divide rewards by the deviation of discounted returns, frozen per policy version"),
+    FLOAT("ppo.reward_clip", ppo.reward_clip, 0, 1e30,
+          "Bound of rewards as the update sees them; metrics show them raw; 0: off"),
     FLOAT("ppo.adam_epsilon", ppo.adam_epsilon, 1e-16, 1, "Adam's epsilon"),
     INT("checkpoint.every", checkpoint.every, 0, 1e15,
         "Environment steps between checkpoints; 0: only the best and the last"),
@@ -164,6 +174,9 @@ corral_status corral_train_config_check(const corral_train_config *config)
         return corral_fail(CORRAL_ERROR_INVALID,
                            "workers: %lld workers for %lld environments; raise envs or lower workers",
                            (long long)config->workers, (long long)config->envs);
+    if (config->ppo.kl_target > 0 && config->ppo.kl_coefficient == 0)
+        return corral_fail(CORRAL_ERROR_INVALID,
+                           "ppo.kl_target: it adapts ppo.kl_coefficient, which is 0; set both or neither");
     environment_setup setup;
     return environment_setup_init(&setup, config->env, &config->env_params);
 }

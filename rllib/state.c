@@ -28,10 +28,10 @@ static const counter counters[] = {
     COUNTER(iteration),      COUNTER(env_steps),   COUNTER(step),         COUNTER(policy_version),
     COUNTER(updates),        COUNTER(bad_updates), COUNTER(bad_in_a_row), COUNTER(episodes_total),
     COUNTER(failures_total), COUNTER(evaluations), COUNTER(streak),       COUNTER(eval_step),
-    COUNTER(best_step),
+    COUNTER(best_step),      COUNTER(infinite_kl),
 };
 static const counter numbers[] = {COUNTER(eval_mean), COUNTER(eval_std), COUNTER(eval_length),
-                                  COUNTER(best_mean)};
+                                  COUNTER(best_mean), COUNTER(kl_key),   COUNTER(kl_coefficient)};
 #undef COUNTER
 
 enum { COUNTERS = sizeof counters / sizeof counters[0], NUMBERS = sizeof numbers / sizeof numbers[0] };
@@ -98,6 +98,9 @@ static bool add_states(cJSON *root, const train_state_environments *environments
 {
     cJSON *object = cJSON_AddObjectToObject(root, "environments");
     cJSON_AddBoolToObject(object, "exact", environments->exact);
+    cJSON *returns = environments->return_count > 0 ? cJSON_AddArrayToObject(object, "returns") : NULL;
+    for (size_t i = 0; i < environments->return_count; i++)
+        cJSON_AddItemToArray(returns, cJSON_CreateNumber(environments->returns[i]));
     return add_hex(object, "states", environments->states, environments->state_size) &&
            add_hex(object, "observations", environments->observations, environments->observation_size);
 }
@@ -189,6 +192,27 @@ static corral_status read_window(const cJSON *root, const char *path, train_stat
     return CORRAL_OK;
 }
 
+void train_state_environments_finish(train_state_environments *environments)
+{
+    free(environments->states);
+    free(environments->observations);
+    free(environments->returns);
+    *environments = (train_state_environments){0};
+}
+
+/// Absent where rewards were not normalised. False where it is damaged.
+static bool read_returns(const cJSON *array, train_state_environments *out)
+{
+    const int count = cJSON_GetArraySize(array);
+    if (array == NULL || count == 0) return array == NULL;
+    out->returns = calloc((size_t)count, sizeof *out->returns);
+    if (out->returns == NULL) return false;
+    const cJSON *item = array->child;
+    for (; item != NULL && cJSON_IsNumber(item) && isfinite(item->valuedouble); item = item->next)
+        out->returns[out->return_count++] = item->valuedouble;
+    return item == NULL;
+}
+
 static corral_status read_environments(const cJSON *root, const char *path, train_state_environments *out)
 {
     *out = (train_state_environments){0};
@@ -200,10 +224,9 @@ static corral_status read_environments(const cJSON *root, const char *path, trai
     out->observations =
         from_hex(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, "observations")),
                  &out->observation_size);
-    if (out->states != NULL && out->observations != NULL) return CORRAL_OK;
-    free(out->states);
-    free(out->observations);
-    *out = (train_state_environments){0};
+    const cJSON *returns = cJSON_GetObjectItemCaseSensitive(object, "returns");
+    if (out->states != NULL && out->observations != NULL && read_returns(returns, out)) return CORRAL_OK;
+    train_state_environments_finish(out);
     return corral_fail(CORRAL_ERROR_CORRUPT, "%s: the environments' states are damaged", path);
 }
 

@@ -27,23 +27,32 @@ typedef struct train_state {
     uint64_t evaluations;
     uint64_t streak; // evaluations in a row at the goal
     uint64_t eval_step, best_step;
+    uint64_t infinite_kl; // rows in minibatches whose divergence was infinite
+    double kl_key;        // ppo.kl_coefficient when kl_coefficient started from it
+    double kl_coefficient;
     double eval_mean, eval_std, eval_length, best_mean;
     uint32_t window_count, window_next; // ring of the last episodes
     double window_return[STATE_WINDOW];
     uint32_t window_length[STATE_WINDOW];
 } train_state;
 
-/// The environments' saved states and observations, in order of environment. Owned by whoever reads them.
+/// The environments' saved states and observations, in order of environment, and their running discounted
+/// returns (count 0: not kept). Owned by whoever reads them.
 typedef struct train_state_environments {
     unsigned char *states, *observations;
     size_t state_size, observation_size;
+    double *returns;
+    size_t return_count;
     bool exact;
 } train_state_environments;
+
+/// Frees what reading allocated.
+void train_state_environments_finish(train_state_environments *environments);
 
 CORRAL_MUST_USE corral_status train_state_write(const char *path, const train_state *state,
                                                 const corral_train_config *config, const char *env_id,
                                                 const train_state_environments *environments);
-/// `out_environments` may be NULL. Its memory is the caller's (free() both).
+/// `out_environments` may be NULL; else the caller ends it with train_state_environments_finish().
 CORRAL_MUST_USE corral_status train_state_read(const char *path, train_state *out_state,
                                                train_state_environments *out_environments);
 

@@ -5,13 +5,19 @@
 
 #include "advantage.h"
 
+#include "corral/core/ops.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 corral_status batch_init(batch *b, uint32_t envs, uint32_t steps, const corral_policy_config *policy)
 {
     const size_t rows = (size_t)envs * steps, observation = rows * policy->observation_size;
-    *b = (batch){.envs = envs, .steps = steps, .observation_size = policy->observation_size, .rows = rows};
+    *b = (batch){.envs = envs,
+                 .steps = steps,
+                 .observation_size = policy->observation_size,
+                 .rows = rows,
+                 .actions = policy->action_count};
     b->raw = calloc(observation, sizeof *b->raw);
     b->observation = policy->normalize_observation ? calloc(observation, sizeof *b->observation) : b->raw;
     b->action = calloc(rows, sizeof *b->action);
@@ -34,11 +40,21 @@ corral_status batch_init(batch *b, uint32_t envs, uint32_t steps, const corral_p
     return CORRAL_OK;
 }
 
+corral_status batch_keep_log_probs(batch *b)
+{
+    b->log_probs = calloc(b->rows * b->actions, sizeof *b->log_probs);
+    if (b->log_probs != NULL) return CORRAL_OK;
+    return corral_fail(CORRAL_ERROR_NO_MEMORY,
+                       "no memory for %u probabilities of each of %zu rows; lower envs or ppo.steps",
+                       b->actions, b->rows);
+}
+
 void batch_finish(batch *b)
 {
     if (b->observation != b->raw) free(b->observation);
-    void *const memory[] = {b->raw,    b->action,     b->log_prob,  b->value,       b->reward, b->advantage,
-                            b->target, b->terminated, b->truncated, b->final_value, b->usable, b->episodes};
+    void *const memory[] = {b->raw,       b->action, b->log_prob,   b->value,     b->reward,
+                            b->advantage, b->target, b->terminated, b->truncated, b->final_value,
+                            b->log_probs, b->usable, b->episodes};
     for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)
         free(memory[i]);
     *b = (batch){0};
@@ -66,6 +82,8 @@ static void gather_columns(batch *b, const corral_fragment *f, size_t first_row)
     memset(b->final_value + first_row, 0, rows * sizeof *b->final_value);
     memcpy(b->value + (size_t)f->header.env_begin * (b->steps + 1), f->value,
            (size_t)f->header.spec.env_count * (b->steps + 1) * sizeof *b->value);
+    if (b->log_probs != NULL)
+        corral_categorical_log_probs(rows, b->actions, f->logits, b->log_probs + first_row * b->actions);
     for (size_t e = 0; e < f->header.spec.env_count; e++)
         memcpy(b->raw + (first_row + e * b->steps) * width,
                f->observation + e * (b->steps + 1) * width * sizeof(float), b->steps * width * sizeof(float));
@@ -111,8 +129,10 @@ corral_status batch_gather(batch *b, const corral_fragment *fragments, uint32_t 
     corral_status status = reserve_episodes(b, episodes);
     if (status != CORRAL_OK) return status;
     b->usable_count = b->episode_count = 0;
-    b->failures = 0;
+    b->failures = b->policy_lag = 0;
     for (uint32_t i = 0; i < count; i++) {
+        const uint64_t lag = corral_policy_version(policy) - fragments[i].header.policy_version;
+        if (lag > b->policy_lag) b->policy_lag = lag;
         const size_t first_row = (size_t)fragments[i].header.env_begin * b->steps;
         gather_columns(b, &fragments[i], first_row);
         gather_episodes(b, &fragments[i], first_row);

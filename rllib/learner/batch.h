@@ -31,15 +31,20 @@ typedef struct batch {
     float *log_prob, *value, *reward, *advantage, *target;
     uint8_t *terminated, *truncated;
     float *final_value; // [rows], 0 but where an episode was cut off
-    uint32_t *usable;   // indices of the rows that may be trained on, ascending
+    uint32_t actions;
+    float *log_probs; // [rows, actions] of every action under the policy that acted; NULL: not wanted
+    uint32_t *usable; // indices of the rows that may be trained on, ascending
     size_t usable_count;
     batch_episode *episodes; // by (step, environment)
     size_t episode_count, episode_capacity;
-    uint64_t failures; // environments that failed in the round
+    uint64_t failures;   // environments that failed in the round
+    uint64_t policy_lag; // versions that the oldest row's policy is behind the newest
 } batch;
 
 CORRAL_MUST_USE corral_status batch_init(batch *b, uint32_t envs, uint32_t steps,
                                          const corral_policy_config *policy);
+/// From now on the log-probabilities of every action are gathered too.
+CORRAL_MUST_USE corral_status batch_keep_log_probs(batch *b);
 void batch_finish(batch *b);
 
 /// Copies the fragments (in order of their environments, all of them), and filters with the policy that

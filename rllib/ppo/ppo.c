@@ -5,7 +5,7 @@
 ///
 ///   for each epoch: shuffle the rows; for each minibatch:
 ///     A <- (A - mean A) / (std A + 1e-8)             (per minibatch, if asked for)
-///     lanes of rows, in parallel: gradient of [surrogate + c_v value loss - c_e entropy]
+///     lanes of rows, in parallel: gradient of [surrogate + c_v value loss - c_e entropy + c_k divergence]
 ///     sum of the lanes in a fixed tree, clip the norm, one Adam step
 ///     stop when the divergence from the acting policy exceeds 1.5 target_kl
 ///
@@ -26,6 +26,7 @@ enum { BLOCK_ROWS = 64 }; // rows on a tape at a time; a multiple of CORRAL_LANE
 typedef struct ppo_bench {
     corral_tape *tape;
     float *observation; // [BLOCK_ROWS, observation_size]
+    float *log_probs;   // [BLOCK_ROWS, action_count]; NULL where the divergence is not penalised
     int32_t action[BLOCK_ROWS];
     float log_prob[BLOCK_ROWS], value[BLOCK_ROWS], advantage[BLOCK_ROWS], target[BLOCK_ROWS];
 } ppo_bench;
@@ -43,7 +44,7 @@ struct ppo {
     const batch *batch;
     const uint32_t *rows;
     size_t row_count;
-    float clip_range, entropy_coefficient;
+    float clip_range, entropy_coefficient, kl_coefficient;
     float advantage_mean, advantage_scale;
     corral_ppo_stats lane_stats[CORRAL_LANES];
     corral_status lane_status[CORRAL_LANES];
@@ -52,18 +53,27 @@ struct ppo {
 
 // --- life -------------------------------------------------------------------------------------------------
 
+/// [BLOCK_ROWS, width] floats.
+static float *create_rows(size_t width)
+{
+    return aligned_alloc(64, BLOCK_ROWS * width * sizeof(float));
+}
+
 static corral_status create_benches(ppo *p)
 {
     const unsigned threads = corral_team_size(p->team);
+    const corral_policy_config *policy = corral_policy_get_config(p->policy);
+    const bool penalised = p->config.kl_coefficient > 0;
     p->bench = calloc(threads, sizeof *p->bench);
     if (p->bench == NULL)
         return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for %u learner threads", threads);
-    const size_t bytes = BLOCK_ROWS * corral_policy_get_config(p->policy)->observation_size * sizeof(float);
     for (unsigned i = 0; i < threads; i++) {
-        corral_status status = corral_tape_create(&p->bench[i].tape);
+        ppo_bench *bench = &p->bench[i];
+        corral_status status = corral_tape_create(&bench->tape);
         if (status != CORRAL_OK) return status;
-        p->bench[i].observation = aligned_alloc(64, (bytes + 63) / 64 * 64);
-        if (p->bench[i].observation == NULL)
+        bench->observation = create_rows(policy->observation_size);
+        if (penalised) bench->log_probs = create_rows(policy->action_count);
+        if (bench->observation == NULL || (penalised && bench->log_probs == NULL))
             return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for %u learner threads", threads);
     }
     return CORRAL_OK;
@@ -97,6 +107,7 @@ void ppo_destroy(ppo *p)
     for (unsigned i = 0; p->bench != NULL && i < corral_team_size(p->team); i++) {
         corral_tape_destroy(p->bench[i].tape);
         free(p->bench[i].observation);
+        free(p->bench[i].log_probs);
     }
     free(p->bench);
     free(p->order);
@@ -124,6 +135,10 @@ static void gather_block(const ppo *p, ppo_bench *bench, const uint32_t *rows, s
         bench->advantage[i] = (b->advantage[row] - p->advantage_mean) * p->advantage_scale;
         bench->target[i] = b->target[row];
     }
+    if (bench->log_probs == NULL) return;
+    for (size_t i = 0; i < count; i++)
+        memcpy(bench->log_probs + i * b->actions, b->log_probs + rows[i] * b->actions,
+               b->actions * sizeof(float));
 }
 
 static corral_status learn_block(const ppo *p, ppo_bench *bench, size_t count, void *gradient,
@@ -137,8 +152,11 @@ static corral_status learn_block(const ppo *p, ppo_bench *bench, size_t count, v
         .value_target = bench->target,
         .clip_range = p->clip_range,
         .value_clip_range = (float)p->config.value_clip_range,
+        .value_error_clip = (float)p->config.value_error_clip,
         .value_coefficient = (float)p->config.value_coefficient,
         .entropy_coefficient = p->entropy_coefficient,
+        .kl_coefficient = p->kl_coefficient,
+        .old_log_probs = bench->log_probs,
         .total_rows = p->row_count,
     };
     corral_tensor *logits, *value;
@@ -197,6 +215,8 @@ static corral_status sum_lanes(const ppo *p, size_t lanes, corral_ppo_stats *out
         out_stats->entropy += lane->entropy;
         out_stats->approx_kl += lane->approx_kl;
         out_stats->clip_fraction += lane->clip_fraction;
+        out_stats->kl += lane->kl;
+        out_stats->infinite_kl += lane->infinite_kl;
         out_stats->max_ratio_deviation = fmax(out_stats->max_ratio_deviation, lane->max_ratio_deviation);
         out_stats->rows += lane->rows;
     }
@@ -240,6 +260,8 @@ static void add_means(ppo_result *result, const corral_ppo_stats *stats, double 
     result->entropy += stats->entropy / rows;
     result->approx_kl += stats->approx_kl / rows;
     result->clip_fraction += stats->clip_fraction / rows;
+    result->kl += stats->kl / rows;
+    result->infinite_kl += stats->infinite_kl;
     result->grad_norm += norm;
 }
 
@@ -248,11 +270,12 @@ static void finish_means(const ppo *p, ppo_result *result)
     if (result->minibatches == 0) return;
     const double count = (double)result->minibatches;
     double *const sums[] = {&result->policy_loss, &result->value_loss,    &result->entropy,
-                            &result->approx_kl,   &result->clip_fraction, &result->grad_norm};
+                            &result->approx_kl,   &result->clip_fraction, &result->kl,
+                            &result->grad_norm};
     for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++)
         *sums[i] /= count;
     result->loss = result->policy_loss + p->config.value_coefficient * result->value_loss -
-                   result->entropy_coefficient * result->entropy;
+                   result->entropy_coefficient * result->entropy + result->kl_coefficient * result->kl;
 }
 
 /// One pass. Writes whether the divergence says stop.
@@ -260,6 +283,7 @@ static corral_status learn_epoch(ppo *p, ppo_result *result, bool *out_stop)
 {
     const batch *b = p->batch;
     const size_t size = (size_t)p->config.minibatch;
+    double kl = 0, rows = 0;
     for (size_t at = 0; at < b->usable_count && !*out_stop; at += size) {
         p->rows = p->order + at;
         p->row_count = b->usable_count - at < size ? b->usable_count - at : size;
@@ -274,26 +298,32 @@ static corral_status learn_epoch(ppo *p, ppo_result *result, bool *out_stop)
         if (result->minibatches == 0) result->first_ratio_deviation = stats.max_ratio_deviation;
         result->minibatches++;
         add_means(result, &stats, norm);
+        kl += stats.kl;
+        rows += (double)stats.rows;
+        result->last_kl = kl / rows;
         *out_stop =
             p->config.target_kl > 0 && stats.approx_kl / (double)stats.rows > 1.5 * p->config.target_kl;
     }
     return CORRAL_OK;
 }
 
-corral_status ppo_update(ppo *p, batch *b, double progress, uint64_t update, ppo_result *out_result)
+corral_status ppo_update(ppo *p, batch *b, const ppo_moment *now, ppo_result *out_result)
 {
+    CORRAL_ASSERT(now->kl_coefficient == 0 || (p->config.kl_coefficient > 0 && b->log_probs != NULL));
     ppo_result result = {
-        .learning_rate = corral_schedule_at(&p->config.learning_rate, progress),
-        .clip_range = corral_schedule_at(&p->config.clip_range, progress),
-        .entropy_coefficient = corral_schedule_at(&p->config.entropy_coefficient, progress),
+        .learning_rate = corral_schedule_at(&p->config.learning_rate, now->progress),
+        .clip_range = corral_schedule_at(&p->config.clip_range, now->progress),
+        .entropy_coefficient = corral_schedule_at(&p->config.entropy_coefficient, now->progress),
+        .kl_coefficient = now->kl_coefficient,
     };
     batch_estimate(b, p->config.gamma, p->config.lambda);
     p->batch = b;
     p->clip_range = (float)result.clip_range;
     p->entropy_coefficient = (float)result.entropy_coefficient;
+    p->kl_coefficient = (float)result.kl_coefficient;
     bool stop = false;
     for (int64_t epoch = 0; epoch < p->config.epochs && !stop; epoch++) {
-        corral_status status = shuffle(p, b, update * (uint64_t)p->config.epochs + (uint64_t)epoch);
+        corral_status status = shuffle(p, b, now->update * (uint64_t)p->config.epochs + (uint64_t)epoch);
         if (status == CORRAL_OK) status = learn_epoch(p, &result, &stop);
         if (status != CORRAL_OK) return status;
         result.epochs++;
@@ -301,4 +331,16 @@ corral_status ppo_update(ppo *p, batch *b, double progress, uint64_t update, ppo
     finish_means(p, &result);
     *out_result = result;
     return CORRAL_OK;
+}
+
+double ppo_adapt_kl_coefficient(const corral_ppo_config *config, double coefficient, double kl)
+{
+    if (config->kl_target == 0 || coefficient == 0) return coefficient;
+    if (kl > 2 * config->kl_target)
+        coefficient *= 1.5;
+    else if (kl < 0.5 * config->kl_target)
+        coefficient *= 0.5;
+    // Within a thousand of where it started: so it cannot overflow, and one that sank while the policy hardly
+    // moved is back within 17 iterations.
+    return fmin(fmax(coefficient, config->kl_coefficient / 1000), config->kl_coefficient * 1000);
 }

@@ -46,6 +46,7 @@ typedef struct slice {
 
 typedef struct worker {
     bool ready;
+    bool lost; // before
 } worker;
 
 struct sampler {
@@ -53,6 +54,7 @@ struct sampler {
     const rollout_config *rollout;
     const environment_setup *setup;
     corral_team *team;
+    sampler_listener listener;
     uint32_t slice_count;
     slice *slices;
     corral_fragment *fragments;
@@ -179,6 +181,7 @@ corral_status sampler_create(const sampler_config *config, sampler **out_sampler
     s->rollout = config->rollout;
     s->setup = config->setup;
     s->team = config->team;
+    s->listener = config->listener;
     s->packed_size = config->policy_bytes;
     s->worker_count = (uint32_t)config->train->workers;
     const uint32_t envs = (uint32_t)config->train->envs, threads = corral_team_size(config->team);
@@ -403,9 +406,18 @@ static corral_status take_fragment(sampler *s, const corral_group_event *event, 
     return CORRAL_OK;
 }
 
+static void worker_ready(sampler *s, uint32_t index)
+{
+    worker *w = &s->workers[index];
+    const bool restarted = w->lost;
+    *w = (worker){.ready = true};
+    if (restarted && s->listener.worker_restarted != NULL)
+        s->listener.worker_restarted(s->listener.context, index);
+}
+
 static void worker_gone(sampler *s, const corral_group_event *event, bool for_good)
 {
-    s->workers[event->actor].ready = false;
+    s->workers[event->actor] = (worker){.lost = true};
     uint32_t open = 0;
     for (uint32_t i = 0; i < s->slice_count; i++) {
         slice *sl = &s->slices[i];
@@ -418,13 +430,15 @@ static void worker_gone(sampler *s, const corral_group_event *event, bool for_go
     s->created_ns = 0; // from now on nobody waits for a start
     if (for_good) s->workers_gone++;
     say(s, "worker %u %s: %s", event->actor, for_good ? "stays down" : "lost", event->reason);
+    if (s->listener.worker_lost != NULL)
+        s->listener.worker_lost(s->listener.context, event->actor, event->reason, for_good);
 }
 
 static corral_status handle_event(sampler *s, const corral_group_event *event, uint64_t first_step)
 {
     switch (event->kind) {
     case CORRAL_GROUP_ACTOR_READY:
-        s->workers[event->actor].ready = true;
+        worker_ready(s, event->actor);
         return CORRAL_OK;
     case CORRAL_GROUP_FRAGMENT:
         return take_fragment(s, event, first_step);

@@ -16,6 +16,13 @@
 
 typedef struct sampler sampler;
 
+/// Told of workers during sampler_collect(), on its thread.
+typedef struct sampler_listener {
+    void *context;
+    void (*worker_lost)(void *context, uint32_t worker, const char *reason, bool for_good);
+    void (*worker_restarted)(void *context, uint32_t worker);
+} sampler_listener;
+
 typedef struct sampler_config {
     const corral_train_config *train;
     const environment_setup *setup;
@@ -23,6 +30,7 @@ typedef struct sampler_config {
     const char *cluster; // "HOST:PORT" or NULL
     corral_team *team;   // steps the slices when there are no workers
     size_t policy_bytes;
+    sampler_listener listener; // functions may be NULL
 } sampler_config;
 
 typedef struct sampler_stats {

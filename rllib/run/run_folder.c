@@ -38,7 +38,7 @@ struct corral_run_folder {
 
 // --- metrics: one list for all files ----------------------------------------------------------------------
 
-enum { METRICS_MAX = 40 };
+enum { METRICS_MAX = 48 };
 
 typedef struct metric {
     const char *name;
@@ -75,6 +75,9 @@ static size_t list_metrics(const corral_train_report *r, metric *out)
         {"train/value_loss", r->value_loss},
         {"train/entropy_loss", -r->entropy},
         {"train/approx_kl", r->approx_kl},
+        {"train/kl", when(r->kl_penalised, r->kl)},
+        {"train/kl_coefficient", when(r->kl_penalised, r->kl_coefficient)},
+        {"train/infinite_kl", when(r->kl_penalised, (double)r->infinite_kl)},
         {"train/clip_fraction", r->clip_fraction},
         {"train/clip_range", r->clip_range},
         {"train/explained_variance", when(r->explained_variance_known, r->explained_variance)},
@@ -87,11 +90,13 @@ static size_t list_metrics(const corral_train_report *r, metric *out)
         {"runtime/fragments_trained", (double)r->fragments_trained},
         {"runtime/fragments_dropped", (double)dropped},
         {"runtime/fragments_remote", (double)r->fragments_remote},
+        {"runtime/policy_lag", (double)r->policy_lag},
         {"runtime/environment_failures", (double)r->failures_total},
         {"runtime/sample_seconds", r->sample_seconds},
         {"runtime/learn_seconds", r->learn_seconds},
         {"runtime/evaluate_seconds", r->evaluate_seconds},
     };
+    _Static_assert(sizeof metrics / sizeof metrics[0] <= METRICS_MAX, "more metrics than there is room for");
     memcpy(out, metrics, sizeof metrics);
     return sizeof metrics / sizeof metrics[0];
 }

@@ -30,6 +30,7 @@ static corral_policy_config policy_config_of(const corral_train_config *config,
     policy.initialisation = (corral_initialisation)network->initialisation;
     policy.normalize_observation = network->normalize_observation;
     policy.observation_clip = network->observation_clip;
+    policy.normalize_reward = config->ppo.normalize_reward;
     return policy;
 }
 
@@ -105,6 +106,37 @@ static corral_status open_folder(corral_trainer *trainer, const corral_train_opt
     return status;
 }
 
+/// The batch, with what this configuration wants of it.
+static corral_status create_batch(corral_trainer *trainer, const corral_policy_config *policy)
+{
+    const corral_train_config *config = &trainer->config;
+    corral_status status =
+        batch_init(&trainer->batch, (uint32_t)config->envs, (uint32_t)config->ppo.steps, policy);
+    if (status == CORRAL_OK && config->ppo.kl_coefficient > 0) status = batch_keep_log_probs(&trainer->batch);
+    if (status != CORRAL_OK || !config->ppo.normalize_reward) return status;
+    trainer->returns = calloc((size_t)config->envs, sizeof *trainer->returns);
+    return trainer->returns != NULL
+               ? CORRAL_OK
+               : corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for the returns of %lld environments",
+                             (long long)config->envs);
+}
+
+static void on_worker_lost(void *context, uint32_t worker, const char *reason, bool for_good)
+{
+    corral_trainer *trainer = context;
+    const corral_train_callbacks *callbacks = &trainer->callbacks;
+    if (callbacks->on_worker_lost != NULL)
+        callbacks->on_worker_lost(callbacks->context, trainer, worker, reason, for_good);
+}
+
+static void on_worker_restarted(void *context, uint32_t worker)
+{
+    corral_trainer *trainer = context;
+    const corral_train_callbacks *callbacks = &trainer->callbacks;
+    if (callbacks->on_worker_restarted != NULL)
+        callbacks->on_worker_restarted(callbacks->context, trainer, worker);
+}
+
 static corral_status start(corral_trainer *trainer, const corral_train_options *options,
                            const char *checkpoint)
 {
@@ -116,8 +148,7 @@ static corral_status start(corral_trainer *trainer, const corral_train_options *
     if (status == CORRAL_OK) status = corral_policy_create(&policy, (uint64_t)config->seed, &trainer->policy);
     if (status == CORRAL_OK)
         status = rollout_config_init(&trainer->rollout, config, &trainer->setup, &policy);
-    if (status == CORRAL_OK)
-        status = batch_init(&trainer->batch, (uint32_t)config->envs, (uint32_t)config->ppo.steps, &policy);
+    if (status == CORRAL_OK) status = create_batch(trainer, &policy);
     if (status == CORRAL_OK)
         status =
             ppo_create(&config->ppo, (uint64_t)config->seed, trainer->policy, trainer->team, &trainer->ppo);
@@ -129,6 +160,7 @@ static corral_status start(corral_trainer *trainer, const corral_train_options *
         .cluster = options->cluster,
         .team = trainer->team,
         .policy_bytes = status == CORRAL_OK ? corral_policy_bytes(trainer->policy) : 0,
+        .listener = {trainer, on_worker_lost, on_worker_restarted},
     };
     if (status == CORRAL_OK) status = sampler_create(&sampling, &trainer->sampler);
     if (status == CORRAL_OK && checkpoint != NULL) status = trainer_restore(trainer, checkpoint);
@@ -147,6 +179,7 @@ corral_status corral_trainer_create(const corral_train_config *config, const cor
     corral_trainer *trainer = calloc(1, sizeof *trainer);
     if (trainer == NULL) return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a run");
     trainer->config = *config;
+    if (options->callbacks != NULL) trainer->callbacks = *options->callbacks;
     trainer->started_ns = trainer->last_best_ns = corral_now_ns();
     char *checkpoint = NULL;
     corral_status status = corral_train_config_check(config);
@@ -155,6 +188,9 @@ corral_status corral_trainer_create(const corral_train_config *config, const cor
     if (status == CORRAL_OK && options->resume != NULL)
         status = corral_checkpoint_find(options->resume, 0, &checkpoint);
     if (status == CORRAL_OK) status = start(trainer, options, checkpoint);
+    const corral_train_callbacks *callbacks = &trainer->callbacks;
+    if (status == CORRAL_OK && callbacks->on_start != NULL)
+        callbacks->on_start(callbacks->context, trainer, checkpoint);
     free(checkpoint);
     if (status != CORRAL_OK) {
         corral_run_folder_discard(trainer->folder);
@@ -183,6 +219,18 @@ static void summarise(corral_trainer *trainer, corral_train_summary *out)
     }
 }
 
+static corral_status tell_stop(corral_trainer *trainer, corral_status status,
+                               const corral_train_summary *summary)
+{
+    const corral_train_callbacks *callbacks = &trainer->callbacks;
+    if (callbacks->on_stop == NULL) return status;
+    char *sentence = status != CORRAL_OK ? corral_format("%s", corral_last_error()) : NULL;
+    callbacks->on_stop(callbacks->context, trainer, summary);
+    if (sentence != NULL) status = corral_fail(status, "%s", sentence); // whatever the callback did
+    free(sentence);
+    return status;
+}
+
 corral_status corral_trainer_finish(corral_trainer *trainer, corral_train_summary *out_summary)
 {
     if (trainer->stop_reason == CORRAL_STOP_RUNNING) trainer->stop_reason = CORRAL_STOP_INTERRUPTED;
@@ -196,7 +244,7 @@ corral_status corral_trainer_finish(corral_trainer *trainer, corral_train_summar
         const corral_status written = corral_run_folder_summary(trainer->folder, out_summary);
         if (status == CORRAL_OK) status = written;
     }
-    return status;
+    return tell_stop(trainer, status, out_summary);
 }
 
 void corral_trainer_destroy(corral_trainer *trainer)
@@ -205,6 +253,7 @@ void corral_trainer_destroy(corral_trainer *trainer)
     sampler_destroy(trainer->sampler);
     ppo_destroy(trainer->ppo);
     batch_finish(&trainer->batch);
+    free(trainer->returns);
     snapshot_finish(&trainer->best);
     corral_policy_destroy(trainer->policy);
     corral_team_destroy(trainer->team);
@@ -216,6 +265,11 @@ void corral_trainer_destroy(corral_trainer *trainer)
 const corral_train_config *corral_trainer_config(const corral_trainer *trainer)
 {
     return &trainer->config;
+}
+
+const corral_policy *corral_trainer_policy(const corral_trainer *trainer)
+{
+    return trainer->policy;
 }
 
 const char *corral_trainer_folder(const corral_trainer *trainer)

@@ -5,41 +5,31 @@
 #include "trainer.h"
 
 #include "corral/base/clock.h"
-#include "corral/rllib/evaluate.h"
+#include "corral/base/file.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 // How often the best policy so far is written while a run goes on; at its end it is written anyway.
 static const int64_t best_interval_ns = 10 * CORRAL_SECOND;
 
-const char *corral_drop_reason_name(corral_drop_reason reason)
-{
-    static const char *const names[CORRAL_DROP_REASONS] = {
-        [CORRAL_DROP_STALE] = "stale",
-        [CORRAL_DROP_LATE] = "late",
-        [CORRAL_DROP_WORKER_LOST] = "worker_lost",
-        [CORRAL_DROP_NOT_FINITE] = "not_finite",
-        [CORRAL_DROP_CORRUPT] = "corrupt",
-    };
-    return (unsigned)reason < CORRAL_DROP_REASONS ? names[reason] : "unknown";
-}
-
-const char *corral_stop_reason_name(corral_stop_reason reason)
-{
-    static const char *const names[] = {
-        [CORRAL_STOP_RUNNING] = "running",
-        [CORRAL_STOP_RETURN] = "return",
-        [CORRAL_STOP_STEPS] = "steps",
-        [CORRAL_STOP_SECONDS] = "seconds",
-        [CORRAL_STOP_INTERRUPTED] = "interrupted",
-        [CORRAL_STOP_FAILED] = "failed",
-    };
-    return names[reason];
-}
-
 // --- episodes ---------------------------------------------------------------------------------------------
+
+static void tell_episode(corral_trainer *trainer, const batch_episode *episode)
+{
+    const corral_train_callbacks *callbacks = &trainer->callbacks;
+    if (callbacks->on_episode_end == NULL) return;
+    const corral_train_episode told = {
+        .env_steps = trainer->state.env_steps,
+        .environment = episode->environment,
+        .number = episode->number,
+        .episode_return = episode->episode_return,
+        .length = episode->length,
+        .terminated = episode->terminated,
+        .truncated = episode->truncated,
+    };
+    callbacks->on_episode_end(callbacks->context, trainer, &told);
+}
 
 static corral_status note_episodes(corral_trainer *trainer)
 {
@@ -53,6 +43,7 @@ static corral_status note_episodes(corral_trainer *trainer)
         state->window_next = (state->window_next + 1) % STATE_WINDOW;
         if (state->window_count < STATE_WINDOW) state->window_count++;
         state->episodes_total++;
+        tell_episode(trainer, episode);
         if (trainer->folder != NULL)
             status = corral_run_folder_episode(trainer->folder, state->env_steps, episode->environment,
                                                episode->number, episode->episode_return, episode->length,
@@ -62,7 +53,7 @@ static corral_status note_episodes(corral_trainer *trainer)
     return status;
 }
 
-// --- collecting and learning ------------------------------------------------------------------------------
+// --- collecting -------------------------------------------------------------------------------------------
 
 static corral_status collect(corral_trainer *trainer)
 {
@@ -76,46 +67,6 @@ static corral_status collect(corral_trainer *trainer)
     trainer->state.env_steps += trainer->batch.rows;
     if (status == CORRAL_OK) status = note_episodes(trainer);
     trainer->sample_ns += corral_now_ns() - start;
-    return status;
-}
-
-static double progress_of(const corral_trainer *trainer)
-{
-    const int64_t total =
-        trainer->config.schedule_steps > 0 ? trainer->config.schedule_steps : trainer->config.stop.steps;
-    const double before = (double)(trainer->state.env_steps - trainer->batch.rows);
-    return fmin(1.0, before / (double)total);
-}
-
-static corral_status count_bad_updates(corral_trainer *trainer)
-{
-    train_state *state = &trainer->state;
-    state->bad_updates += trainer->update.skipped;
-    state->bad_in_a_row = trainer->update.minibatches > 0 ? 0 : state->bad_in_a_row + trainer->update.skipped;
-    if (state->bad_in_a_row < (uint64_t)trainer->config.max_bad_updates) return CORRAL_OK;
-    return corral_fail(CORRAL_ERROR_NOT_FINITE,
-                       "%llu updates in a row had a loss or gradient that is not finite; lower "
-                       "ppo.learning_rate or look at the environment's rewards",
-                       (unsigned long long)state->bad_in_a_row);
-}
-
-static corral_status learn(corral_trainer *trainer)
-{
-    const int64_t start = corral_now_ns();
-    train_state *state = &trainer->state;
-    corral_status status =
-        ppo_update(trainer->ppo, &trainer->batch, progress_of(trainer), state->iteration, &trainer->update);
-    if (status != CORRAL_OK) return status;
-    trainer->explained_known = batch_explained_variance(&trainer->batch, &trainer->explained_variance);
-    state->updates += trainer->update.minibatches;
-    state->iteration++;
-    state->policy_version++;
-    // The statistics change between versions only: all of a version's rows were seen through the same filter.
-    corral_policy_filter_update(trainer->policy, trainer->batch.rows, trainer->batch.raw);
-    corral_policy_set_version(trainer->policy, state->policy_version);
-    status = count_bad_updates(trainer);
-    if (status == CORRAL_OK) status = sampler_publish(trainer->sampler, trainer->policy);
-    trainer->learn_ns += corral_now_ns() - start;
     return status;
 }
 
@@ -148,9 +99,12 @@ static corral_status evaluate(corral_trainer *trainer)
         .stochastic = config->stochastic,
         .team = trainer->team,
     };
+    const corral_train_callbacks *callbacks = &trainer->callbacks;
+    if (callbacks->on_evaluate_start != NULL) callbacks->on_evaluate_start(callbacks->context, trainer);
     corral_evaluation_result result;
     corral_status status = corral_evaluate(&request, trainer->policy, &result);
     if (status != CORRAL_OK) return status;
+    if (callbacks->on_evaluate_end != NULL) callbacks->on_evaluate_end(callbacks->context, trainer, &result);
     if (result.episodes == 0)
         return corral_fail(CORRAL_ERROR_ENVIRONMENT, "%s failed in all episodes of an evaluation",
                            trainer->setup.type->id);
@@ -210,90 +164,13 @@ static corral_status evaluate_the_last(corral_trainer *trainer)
 
 // --- the iteration ----------------------------------------------------------------------------------------
 
-static void window_means(const train_state *state, corral_train_report *out)
-{
-    out->episodes = state->window_count;
-    if (state->window_count == 0) return;
-    double sum = 0, lengths = 0;
-    out->return_min = INFINITY;
-    out->return_max = -INFINITY;
-    for (uint32_t i = 0; i < state->window_count; i++) {
-        sum += state->window_return[i];
-        lengths += state->window_length[i];
-        out->return_min = fmin(out->return_min, state->window_return[i]);
-        out->return_max = fmax(out->return_max, state->window_return[i]);
-    }
-    out->return_mean = sum / state->window_count;
-    out->length_mean = lengths / state->window_count;
-}
-
-void trainer_report(corral_trainer *trainer, corral_train_report *out)
-{
-    const train_state *state = &trainer->state;
-    const ppo_result *update = &trainer->update;
-    const double session = (double)(corral_now_ns() - trainer->started_ns) * 1e-9;
-    sampler_stats runtime = sampler_get_stats(trainer->sampler);
-    *out = (corral_train_report){
-        .iteration = state->iteration,
-        .env_steps = state->env_steps,
-        .step_budget = (uint64_t)trainer->config.stop.steps,
-        .policy_version = state->policy_version,
-        .updates = state->updates,
-        .seconds = session + trainer->earlier_seconds,
-        .session_seconds = session,
-        .session_steps = state->env_steps - trainer->session_first_step,
-        .sample_seconds = (double)trainer->sample_ns * 1e-9,
-        .learn_seconds = (double)trainer->learn_ns * 1e-9,
-        .evaluate_seconds = (double)trainer->evaluate_ns * 1e-9,
-        .episodes_total = state->episodes_total,
-        .failures_total = state->failures_total,
-        .evaluated = trainer->evaluated,
-        .evaluations = (uint32_t)state->evaluations,
-        .eval_mean = state->eval_mean,
-        .eval_std = state->eval_std,
-        .eval_length = state->eval_length,
-        .eval_step = state->eval_step,
-        .best_mean = state->best_mean,
-        .best_step = state->best_step,
-        .policy_loss = update->policy_loss,
-        .value_loss = update->value_loss,
-        .entropy = update->entropy,
-        .approx_kl = update->approx_kl,
-        .clip_fraction = update->clip_fraction,
-        .explained_variance = trainer->explained_variance,
-        .explained_variance_known = trainer->explained_known,
-        .grad_norm = update->grad_norm,
-        .loss = update->loss,
-        .learning_rate = update->learning_rate,
-        .clip_range = update->clip_range,
-        .entropy_coefficient = update->entropy_coefficient,
-        .epochs_done = update->epochs,
-        .bad_updates = state->bad_updates,
-        .workers = (uint32_t)trainer->config.workers,
-        .workers_alive = runtime.workers_alive,
-        .workers_started = runtime.workers_started,
-        .workers_lost = runtime.workers_lost,
-        .fragments_trained = runtime.fragments_trained,
-        .fragments_remote = runtime.fragments_remote,
-    };
-    out->other_seconds =
-        fmax(0.0, session - out->sample_seconds - out->learn_seconds - out->evaluate_seconds);
-    memcpy(out->fragments_dropped, runtime.dropped, sizeof out->fragments_dropped);
-    window_means(state, out);
-    if (runtime.message != NULL) {
-        snprintf(trainer->message, sizeof trainer->message, "%s", runtime.message);
-        out->message = trainer->message;
-        if (trainer->folder != NULL) corral_run_folder_log(trainer->folder, runtime.message);
-    }
-}
-
 static corral_status iterate(corral_trainer *trainer)
 {
     trainer->evaluated = false;
     corral_status status = collect(trainer);
     if (status != CORRAL_OK) return status;
     trainer->stepped = true;
-    status = learn(trainer);
+    status = trainer_learn(trainer);
     if (status == CORRAL_OK && evaluation_due(trainer)) status = evaluate(trainer);
     if (status == CORRAL_OK) status = save_when_due(trainer);
     if (status == CORRAL_OK) decide_stop(trainer);
@@ -301,7 +178,7 @@ static corral_status iterate(corral_trainer *trainer)
     return status;
 }
 
-corral_status corral_trainer_step(corral_trainer *trainer, corral_train_report *out_report)
+static corral_status step(corral_trainer *trainer, corral_train_report *out_report)
 {
     corral_status status = iterate(trainer);
     if (status == CORRAL_ERROR_CANCELLED) {
@@ -322,6 +199,18 @@ corral_status corral_trainer_step(corral_trainer *trainer, corral_train_report *
     } else if (status != CORRAL_OK) {
         status = corral_fail(status, "%s", trainer->failure);
     }
+    return status;
+}
+
+corral_status corral_trainer_step(corral_trainer *trainer, corral_train_report *out_report)
+{
+    corral_status status = step(trainer, out_report);
+    const corral_train_callbacks *callbacks = &trainer->callbacks;
+    if (callbacks->on_iteration == NULL) return status;
+    char *sentence = status != CORRAL_OK ? corral_format("%s", corral_last_error()) : NULL;
+    callbacks->on_iteration(callbacks->context, trainer, out_report);
+    if (sentence != NULL) status = corral_fail(status, "%s", sentence); // whatever the callback did
+    free(sentence);
     return status;
 }
 

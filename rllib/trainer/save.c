@@ -24,8 +24,10 @@ static corral_status reserve(snapshot *s, corral_trainer *trainer, size_t states
     s->moments[1] = malloc(moments);
     s->states = malloc(states + 1);
     s->observations = malloc(observations + 1);
+    const size_t returns = trainer->returns != NULL ? (size_t)trainer->config.envs : 0;
+    if (returns > 0) s->returns = calloc(returns, sizeof *s->returns);
     if (s->policy == NULL || s->moments[0] == NULL || s->moments[1] == NULL || s->states == NULL ||
-        s->observations == NULL)
+        s->observations == NULL || (returns > 0 && s->returns == NULL))
         return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory to keep the best policy");
     return CORRAL_OK;
 }
@@ -44,6 +46,7 @@ corral_status snapshot_take(snapshot *s, corral_trainer *trainer)
     s->optimizer_steps = corral_optimizer_steps(optimizer);
     for (uint32_t i = 0; i < 2; i++)
         memcpy(s->moments[i], corral_optimizer_state(optimizer, i, NULL), moments);
+    if (s->returns != NULL) memcpy(s->returns, trainer->returns, envs * sizeof *s->returns);
     s->have_states = states != NULL;
     if (s->have_states) {
         memcpy(s->states, states, envs * state_bytes);
@@ -60,6 +63,7 @@ void snapshot_finish(snapshot *s)
     free(s->moments[1]);
     free(s->states);
     free(s->observations);
+    free(s->returns);
     *s = (snapshot){0};
 }
 
@@ -122,6 +126,8 @@ static corral_status write_state(const char *path, corral_trainer *trainer, cons
         .observations = s->observations,
         .state_size = envs * state_bytes,
         .observation_size = envs * observation_bytes,
+        .returns = s->returns,
+        .return_count = s->returns != NULL ? envs : 0,
         .exact = sampler_exact(trainer->sampler),
     };
     return train_state_write(path, &s->state, &trainer->config, trainer->setup.type->id,
@@ -147,6 +153,9 @@ static corral_status write_checkpoint(corral_trainer *trainer, const snapshot *s
         status = corral_checkpoint_commit(writer);
     else
         corral_checkpoint_abandon(writer);
+    const corral_train_callbacks *callbacks = &trainer->callbacks;
+    if (status == CORRAL_OK && callbacks->on_checkpoint != NULL)
+        callbacks->on_checkpoint(callbacks->context, trainer, path);
     free(path);
     return status;
 }
@@ -240,8 +249,11 @@ static corral_status read_state(corral_trainer *trainer, const char *path)
     if (environments.states != NULL)
         status = sampler_restore(trainer->sampler, environments.states, environments.observations,
                                  environments.state_size, environments.observation_size);
-    free(environments.states);
-    free(environments.observations);
+    // A run that begins to normalise rewards only now starts from nothing.
+    if (status == CORRAL_OK && trainer->returns != NULL &&
+        environments.return_count == (size_t)trainer->config.envs)
+        memcpy(trainer->returns, environments.returns, environments.return_count * sizeof *trainer->returns);
+    train_state_environments_finish(&environments);
     corral_policy_set_version(trainer->policy, trainer->state.policy_version);
     return status;
 }

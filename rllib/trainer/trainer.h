@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 The Corral authors
 
-/// What the files of the trainer share. create.c starts and ends a run, iterate.c is its loop, save.c keeps
-/// it.
+/// What the files of the trainer share. create.c starts and ends a run, iterate.c is its loop with learn.c as
+/// the learner's part, report.c says how it goes, save.c keeps it.
 #ifndef CORRAL_RLLIB_TRAINER_H
 #define CORRAL_RLLIB_TRAINER_H
 
@@ -12,6 +12,7 @@
 #include "../rollout/sampler.h"
 #include "../state.h"
 
+#include "corral/rllib/callbacks.h"
 #include "corral/rllib/run_folder.h"
 #include "corral/rllib/train.h"
 
@@ -25,6 +26,7 @@ typedef struct snapshot {
     uint64_t optimizer_steps;
     float *moments[2]; // copies of the optimizer's state blocks
     unsigned char *states, *observations;
+    double *returns; // [envs]; NULL where rewards are not normalised
     bool have_states;
 } snapshot;
 
@@ -37,6 +39,7 @@ struct corral_trainer {
     ppo *ppo;
     sampler *sampler;
     batch batch;
+    double *returns;           // [envs] running discounted returns; NULL where rewards are not normalised
     corral_run_folder *folder; // NULL: no files
     train_state state;
     snapshot best;       // of the best evaluation so far, not written yet
@@ -55,8 +58,10 @@ struct corral_trainer {
     double earlier_seconds; // of sessions before a resume
     uint64_t session_first_step;
     int64_t sample_ns, learn_ns, evaluate_ns;
+    char note[512]; // what the learner has to say, until the next report; "": nothing
     char message[512];
     char *final_checkpoint;
+    corral_train_callbacks callbacks;
 };
 
 // --- save.c -----------------------------------------------------------------------------------------------
@@ -71,7 +76,12 @@ CORRAL_MUST_USE corral_status trainer_save_best(corral_trainer *trainer);
 /// Brings policy, optimizer, counters and environments back from a checkpoint folder.
 CORRAL_MUST_USE corral_status trainer_restore(corral_trainer *trainer, const char *checkpoint);
 
-// --- iterate.c --------------------------------------------------------------------------------------------
+// --- learn.c ----------------------------------------------------------------------------------------------
+
+/// Updates the policy from the batch that was collected, and publishes it.
+CORRAL_MUST_USE corral_status trainer_learn(corral_trainer *trainer);
+
+// --- report.c ---------------------------------------------------------------------------------------------
 
 void trainer_report(corral_trainer *trainer, corral_train_report *out_report);
 

@@ -155,15 +155,23 @@ static char *temporary(void)
     return path;
 }
 
+static bool same_moments(const corral_policy *a, const corral_policy *b)
+{
+    const corral_moments x = corral_policy_returns(a), y = corral_policy_returns(b);
+    return x.count == y.count && x.mean == y.mean && x.m2 == y.m2;
+}
+
 static void files_and_bytes_keep_everything(void)
 {
     static float observation[ROWS * OBSERVATION];
     static acted before, after;
     fill(observation, ROWS * OBSERVATION, 3);
     for (int shared = 0; shared < 2; shared++) {
-        const corral_policy_config config = config_of(shared, true);
+        corral_policy_config config = config_of(shared, true);
+        config.normalize_reward = true;
         corral_policy *policy, *read, *unpacked;
         TEST_OK(corral_policy_create(&config, 9, &policy));
+        corral_policy_set_returns(policy, (corral_moments){1e6 + 1, 0.1, 1.0 / 3});
         corral_policy_filter_update(policy, ROWS, observation);
         corral_policy_set_version(policy, 41);
         act(policy, ROWS, observation, NULL, &before);
@@ -172,6 +180,7 @@ static void files_and_bytes_keep_everything(void)
         TEST_OK(corral_policy_write(policy, path));
         TEST_OK(corral_policy_read(path, &read));
         CU_ASSERT_EQUAL(corral_policy_version(read), 41);
+        CU_ASSERT_TRUE(same_moments(policy, read));
         act(read, ROWS, observation, NULL, &after);
         CU_ASSERT_EQUAL(memcmp(&before, &after, sizeof before), 0);
 
@@ -185,6 +194,7 @@ static void files_and_bytes_keep_everything(void)
         act(unpacked, ROWS, observation, NULL, &after);
         CU_ASSERT_EQUAL(memcmp(&before, &after, sizeof before), 0);
         CU_ASSERT_EQUAL(corral_policy_version(unpacked), 41);
+        CU_ASSERT_TRUE(same_moments(policy, unpacked));
 
         unlink(path);
         free(path);

@@ -203,7 +203,7 @@ static void update_once(unsigned threads, int64_t minibatch, corral_policy **out
     config.epochs = 3;
     TEST_OK(ppo_create(&config, 4, r.policy, team, &p));
     play(&r, 2, 1, &b);
-    TEST_OK(ppo_update(p, &b, 0, 0, result));
+    TEST_OK(ppo_update(p, &b, &(ppo_moment){0}, result));
     ppo_destroy(p);
     batch_finish(&b);
     corral_team_destroy(team);

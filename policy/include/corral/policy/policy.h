@@ -37,6 +37,7 @@ typedef struct corral_policy_config {
     corral_initialisation initialisation;
     bool normalize_observation;
     double observation_clip; // after normalisation: within +-clip
+    bool normalize_reward;   // the moments of returns are saved with it
 } corral_policy_config;
 
 typedef struct corral_policy corral_policy;
@@ -84,6 +85,16 @@ void corral_policy_graph(const corral_policy *policy, corral_tape *tape, size_t 
 /// Merges rows, in their order, into the statistics (Chan et al. 1979, in f64). A no-op without
 /// normalisation. Takes effect at once: give the policy a new version.
 void corral_policy_filter_update(corral_policy *policy, size_t rows, const float *observation);
+
+/// Of values seen one by one: how many, their mean, and the sum of squared deviations from it.
+typedef struct corral_moments {
+    double count, mean, m2;
+} corral_moments;
+
+/// Those of the discounted returns that rewards are scaled by. Whoever learns from the policy keeps them;
+/// they travel with it and are saved where `normalize_reward` is set.
+corral_moments corral_policy_returns(const corral_policy *policy);
+void corral_policy_set_returns(corral_policy *policy, corral_moments returns);
 
 // --- moving and keeping
 // -----------------------------------------------------------------------------------------------

@@ -46,9 +46,14 @@ typedef struct corral_ppo_config {
     corral_schedule learning_rate, clip_range, entropy_coefficient;
     double value_coefficient;
     double value_clip_range; // 0: off
+    double value_error_clip; // bound of the squared value error; 0: off
     double max_grad_norm;    // 0: off
     double target_kl;        // 0: off; stops an iteration's epochs at 1.5 x this
+    double kl_coefficient;   // of the penalty on the divergence, at the start; 0: off
+    double kl_target;        // divergence that moves the coefficient; 0: it stays
     bool normalize_advantage;
+    bool normalize_reward; // by the deviation of discounted returns
+    double reward_clip;    // bound of rewards as the update sees them; 0: off
     double adam_epsilon;
 } corral_ppo_config;
 
@@ -83,6 +88,10 @@ typedef struct corral_train_config {
 extern const corral_field corral_train_fields[]; // ends with a NULL name
 
 corral_train_config corral_train_config_default(void);
+
+/// The defaults of another library, by its name: sb3, cleanrl, rllib (ppo.md has the table). Keys that it
+/// does not speak of are left alone.
+CORRAL_MUST_USE corral_status corral_train_config_preset(corral_train_config *config, const char *name);
 
 /// Checks what a table cannot: the environment exists, its spaces are ones that the algorithm can use,
 /// workers do not outnumber environments. The sentence names the key.

@@ -11,6 +11,7 @@
 #ifndef CORRAL_RLLIB_TRAIN_H
 #define CORRAL_RLLIB_TRAIN_H
 
+#include "corral/policy/policy.h"
 #include "corral/rllib/config.h"
 
 #include <stdbool.h>
@@ -25,9 +26,10 @@ typedef struct corral_trainer corral_trainer;
 typedef struct corral_train_options {
     const char *out;    // run folder; NULL: runs/<env>-<algorithm>-<n>
     const char *resume; // a run folder or checkpoint to go on from (in the same folder, unless `out` differs)
-    const char *init_from; // a checkpoint whose weights are the start
-    const char *cluster;   // "HOST:PORT" of a head, or NULL
-    bool no_files;         // write nothing (benchmarks)
+    const char *init_from;                          // a checkpoint whose weights are the start
+    const char *cluster;                            // "HOST:PORT" of a head, or NULL
+    bool no_files;                                  // write nothing (benchmarks)
+    const struct corral_train_callbacks *callbacks; // callbacks.h; copied; NULL: none
 } corral_train_options;
 
 /// Why fragments were not trained on.
@@ -72,12 +74,16 @@ typedef struct corral_train_report {
     double policy_loss, value_loss, entropy, approx_kl, clip_fraction, explained_variance, grad_norm, loss;
     bool explained_variance_known;
     double learning_rate, clip_range, entropy_coefficient;
+    bool kl_penalised; // the next three are known
+    double kl, kl_coefficient;
+    uint64_t infinite_kl; // rows that were left out of the penalty, in all
     uint64_t epochs_done;
     uint64_t bad_updates; // skipped as not finite, in all
     // the runtime
     uint32_t workers_alive, workers;
     uint64_t workers_started, workers_lost, fragments_trained, fragments_remote;
     uint64_t fragments_dropped[CORRAL_DROP_REASONS];
+    uint64_t policy_lag; // versions between the oldest policy whose rows were trained on and the newest
     const char *message; // a line worth showing ("worker 1 lost: ..."), or NULL; until the next step
 } corral_train_report;
 
@@ -106,8 +112,9 @@ CORRAL_MUST_USE corral_status corral_trainer_finish(corral_trainer *trainer,
                                                     corral_train_summary *out_summary);
 void corral_trainer_destroy(corral_trainer *trainer);
 
-/// The effective configuration, the run folder.
+/// The effective configuration, the policy as it is now (until the next step), the run folder.
 const corral_train_config *corral_trainer_config(const corral_trainer *trainer);
+const corral_policy *corral_trainer_policy(const corral_trainer *trainer);
 const char *corral_trainer_folder(const corral_trainer *trainer);
 
 #ifdef __cplusplus
