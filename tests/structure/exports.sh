@@ -15,8 +15,6 @@ for name in corral_trainer_create corral_policy_act corral_env_find corral_group
 done
 while IFS= read -r name; do complain "$library: shows $name"; done < <(grep -v '^corral_' <<<"$shown")
 
-foreign='libgrpc|libSDL|libcuda'
-[[ -n ${CORRAL_SANITIZER:-} ]] || foreign+='|libstdc' # sanitizers bring their own
 needed=$(ldd "$CORRAL_BIN/corral-worker")
 [[ $needed == *libc.so* ]] || complain "ldd tells nothing about corral-worker"
 unwanted='libgrpc|libSDL|libcuda'
