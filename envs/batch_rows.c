@@ -94,7 +94,7 @@ bool corral_rows_mark_not_finite(const corral_env_spaces *spaces, const corral_e
     return marked;
 }
 
-// --- actions
+// --- values and their bounds
 
 static double element(const corral_space *leaf, const char *row, size_t index)
 {
@@ -116,7 +116,7 @@ static double as_dtype(const corral_space *leaf, double bound)
     return leaf->dtype == CORRAL_SPACE_F32 ? (double)(float)bound : bound;
 }
 
-static void bounds_of(const corral_space *leaf, size_t index, double *out_low, double *out_high)
+void corral_rows_bounds(const corral_space *leaf, size_t index, double *out_low, double *out_high)
 {
     *out_low = 0;
     *out_high = 1;
@@ -131,6 +131,23 @@ static void bounds_of(const corral_space *leaf, size_t index, double *out_low, d
     }
 }
 
+bool corral_rows_find_outside(const corral_space *leaf, const void *row, size_t *out_index, double *out_value)
+{
+    const size_t elements = corral_space_count(leaf);
+    for (size_t i = 0; i < elements; i++) {
+        double low, high;
+        corral_rows_bounds(leaf, i, &low, &high);
+        const double value = element(leaf, row, i);
+        if (value >= low && value <= high && isfinite(value)) continue; // an unbounded Box has no infinities
+        *out_index = i;
+        *out_value = value;
+        return true;
+    }
+    return false;
+}
+
+// --- actions
+
 static corral_status action_outside(const corral_space *leaf, double value, size_t index,
                                     uint64_t environment)
 {
@@ -143,20 +160,6 @@ static corral_status action_outside(const corral_space *leaf, double value, size
                     position, space != NULL ? space : "its space");
     free(space);
     return status;
-}
-
-static corral_status check_row(const corral_space *leaf, const char *row, size_t elements,
-                               uint64_t environment)
-{
-    for (size_t i = 0; i < elements; i++) {
-        double low, high;
-        bounds_of(leaf, i, &low, &high);
-        const double value = element(leaf, row, i);
-        // An unbounded Box is no licence for infinite actions.
-        if (!(value >= low && value <= high) || !isfinite(value))
-            return action_outside(leaf, value, i, environment);
-    }
-    return CORRAL_OK;
 }
 
 /// The usual case, without a detour over double.
@@ -177,10 +180,11 @@ corral_status corral_rows_check_actions(const corral_env_spaces *spaces, const c
     for (uint32_t k = 0; k < spaces->action_count; k++) {
         const corral_space *leaf = &spaces->action[k];
         if (leaf->kind == CORRAL_SPACE_DISCRETE && all_within_discrete(leaf, &action[k], count)) continue;
-        const size_t elements = corral_space_count(leaf);
         for (uint32_t i = 0; i < count; i++) {
-            const corral_status status = check_row(leaf, row_at(&action[k], i), elements, first_index + i);
-            if (status != CORRAL_OK) return status;
+            size_t index;
+            double value;
+            if (corral_rows_find_outside(leaf, row_at(&action[k], i), &index, &value))
+                return action_outside(leaf, value, index, first_index + i);
         }
     }
     return CORRAL_OK;

@@ -17,6 +17,13 @@ CORRAL_MUST_USE corral_status corral_rows_check_actions(const corral_env_spaces 
                                                         const corral_env_rows *action, uint32_t count,
                                                         uint64_t first_index);
 
+/// Lowest and highest value of an element.
+void corral_rows_bounds(const corral_space *leaf, size_t index, double *out_low, double *out_high);
+
+/// Finds the first element of a row that is outside its space or not finite. False where all is well.
+bool corral_rows_find_outside(const corral_space *leaf, const void *row, size_t *out_index,
+                              double *out_value);
+
 /// Sets failed[i] = 1 where a number of row i is NaN or infinite; leaves the others. True if it set any.
 bool corral_rows_mark_not_finite(const corral_env_spaces *spaces, const corral_env_rows *observation,
                                  uint32_t count, uint8_t *failed);

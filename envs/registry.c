@@ -19,18 +19,12 @@
 #include <unistd.h>
 
 static const corral_env_type *const builtins[] = {
-    &corral_env_acrobot,
-    &corral_env_blackjack,
-    &corral_env_cartpole_v0,
-    &corral_env_cartpole_v1,
-    &corral_env_cliff_walking,
-    &corral_env_cliff_walking_slippery,
-    &corral_env_frozen_lake,
-    &corral_env_frozen_lake8x8,
-    &corral_env_mountain_car,
-    &corral_env_mountain_car_continuous,
-    &corral_env_pendulum,
-    &corral_env_taxi,
+    &corral_env_acrobot,       &corral_env_blackjack,
+    &corral_env_cartpole_v0,   &corral_env_cartpole_v1,
+    &corral_env_cliff_walking, &corral_env_cliff_walking_slippery,
+    &corral_env_frozen_lake,   &corral_env_frozen_lake8x8,
+    &corral_env_mountain_car,  &corral_env_mountain_car_continuous,
+    &corral_env_pendulum,      &corral_env_taxi,
 };
 enum { BUILTIN_COUNT = sizeof builtins / sizeof builtins[0] };
 
@@ -122,6 +116,23 @@ corral_status corral_env_find(const char *name, const corral_env_type **out_type
     if (status == CORRAL_OK) status = find_in_library(path, id, descriptor, out_type);
     free(path);
     return status;
+}
+
+corral_status corral_env_find_all(const char *name, void (*each)(void *context, const corral_env_type *type),
+                                  void *context)
+{
+    const corral_env_type *type;
+    if (!names_library(name) || name[path_length(name)] == ':') {
+        const corral_status status = corral_env_find(name, &type);
+        if (status == CORRAL_OK) each(context, type);
+        return status;
+    }
+    const corral_env_plugin_descriptor *descriptor;
+    const corral_status status = corral_plugin_open(name, &descriptor);
+    if (status != CORRAL_OK) return status;
+    for (uint32_t i = 0; i < descriptor->type_count; i++)
+        each(context, corral_plugin_type(descriptor, i));
+    return CORRAL_OK;
 }
 
 char *corral_env_library_path(const char *name)

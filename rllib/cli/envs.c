@@ -12,7 +12,7 @@ static void list_all(void)
 {
     for (size_t i = 0; i < corral_env_builtin_count(); i++) {
         const corral_env_type *type = corral_env_builtin_at(i);
-        printf("%-16s %s\n", type->id, type->summary);
+        printf("%-24s %s\n", type->id, type->summary);
     }
     printf("\n`corral envs ID` shows one; FILE.so:ID is an environment of a plug-in.\n");
 }

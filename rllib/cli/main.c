@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const cli_command *const commands[] = {&cli_train,  &cli_eval,    &cli_envs,  &cli_node,
+static const cli_command *const commands[] = {&cli_train,  &cli_eval,    &cli_env,   &cli_envs,   &cli_node,
                                               &cli_status, &cli_compare, &cli_bench, &cli_version};
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };

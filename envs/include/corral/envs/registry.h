@@ -21,6 +21,12 @@ extern "C" {
 /// name. The result lives as long as the program. [any thread]
 CORRAL_MUST_USE corral_status corral_env_find(const char *name, const corral_env_type **out_type);
 
+/// Calls `each` with every environment that a name refers to: one, or all of a library where no id is given.
+/// [any thread]
+CORRAL_MUST_USE corral_status corral_env_find_all(const char *name,
+                                                  void (*each)(void *context, const corral_env_type *type),
+                                                  void *context);
+
 /// The built-in types, in alphabetical order. Static.
 size_t corral_env_builtin_count(void);
 const corral_env_type *corral_env_builtin_at(size_t index);
