@@ -2,42 +2,20 @@
 // Copyright (c) 2026 The Corral authors
 
 #include "cli.h"
-#include "progress.h"
+#include "seeds.h"
+#include "train_run.h"
 
 #include "corral/base/file.h"
 #include "corral/proto/checkpoint.h"
 #include "corral/rllib/train.h"
 
-#include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-// --- signals ----------------------------------------------------------------------------------------------
-
-static corral_trainer *volatile running;
-static volatile sig_atomic_t signals_seen;
-
-/// Once: finish the iteration. Twice: leave at once; the agent sees our sockets close and ends the workers.
-static void on_signal(int number)
-{
-    (void)number;
-    if (signals_seen++ > 0) _exit(CLI_INTERRUPTED);
-    if (running != NULL) corral_trainer_interrupt(running);
-}
-
-static void watch_signals(void)
-{
-    const struct sigaction action = {.sa_handler = on_signal};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
 
 // --- configuration ----------------------------------------------------------------------------------------
 
 typedef struct train_flags {
-    const char *out, *resume, *init_from, *cluster;
+    const char *preset, *seeds, *out, *resume, *init_from, *cluster;
     bool quiet;
 } train_flags;
 
@@ -69,6 +47,24 @@ static corral_status find_file(const cli_words *words, const char **out_file)
     return CORRAL_OK;
 }
 
+/// What cannot go together.
+static corral_status check_flags(const train_flags *flags, const cli_words *words)
+{
+    if (flags->resume != NULL && flags->preset != NULL)
+        return corral_fail(CORRAL_ERROR_INVALID,
+                           "--preset is for new runs; --resume goes on with its run's settings");
+    if (flags->seeds == NULL) return CORRAL_OK;
+    if (flags->resume != NULL)
+        return corral_fail(CORRAL_ERROR_INVALID,
+                           "--seeds starts new runs; resume one of several by its own folder");
+    for (size_t i = 0; i < words->count; i++) {
+        const char *key = words->key[i], *word = words->word[i];
+        if ((key != NULL && strcmp(key, "seed") == 0) || (key == NULL && strncmp(word, "seed=", 5) == 0))
+            return corral_fail(CORRAL_ERROR_INVALID, "--seeds and seed: give one of them");
+    }
+    return CORRAL_OK;
+}
+
 /// Flags that stand for a key, and key=value words, in their order: the last one wins.
 static corral_status set_words(const cli_words *words, const char *file, corral_train_config *config)
 {
@@ -89,6 +85,9 @@ static corral_status read_config(const train_flags *flags, const cli_words *word
     const char *file = NULL;
     *config = corral_train_config_default();
     corral_status status = flags->resume != NULL ? read_resumed(flags->resume, config) : CORRAL_OK;
+    if (status == CORRAL_OK) status = check_flags(flags, words);
+    if (status == CORRAL_OK && flags->preset != NULL)
+        status = corral_fail_within(corral_train_config_preset(config, flags->preset), "--preset");
     if (status == CORRAL_OK) status = find_file(words, &file);
     if (status == CORRAL_OK && file != NULL) status = corral_config_read(corral_train_fields, config, file);
     if (status == CORRAL_OK) status = set_words(words, file, config);
@@ -99,74 +98,6 @@ static corral_status read_config(const train_flags *flags, const cli_words *word
     return status;
 }
 
-/// Says which keys a resumed run changes.
-static void tell_changes(const corral_train_config *before, const corral_train_config *config)
-{
-    const char *names[8];
-    const size_t count = corral_config_diff(corral_train_fields, before, config, names, 8);
-    for (size_t i = 0; i < count && i < 8; i++)
-        printf("resumed with another %s%s\n", names[i], i == 7 && count > 8 ? ", and more" : "");
-}
-
-// --- the run ----------------------------------------------------------------------------------------------
-
-static int exit_code(const corral_train_summary *summary, const corral_train_config *config)
-{
-    switch (summary->stop_reason) {
-    case CORRAL_STOP_RETURN:
-        return CLI_OK;
-    case CORRAL_STOP_INTERRUPTED:
-        return CLI_INTERRUPTED;
-    case CORRAL_STOP_FAILED:
-        return CLI_FAILED;
-    default: // a budget ended: fine where no goal was set
-        return isinf(config->stop.target_return) ? CLI_OK : CLI_NOT_REACHED;
-    }
-}
-
-static corral_status iterate(corral_trainer *trainer, progress *display)
-{
-    corral_status status = CORRAL_OK;
-    corral_train_report report;
-    while (status == CORRAL_OK && !corral_trainer_done(trainer)) {
-        status = corral_trainer_step(trainer, &report);
-        progress_update(display, &report);
-    }
-    return status;
-}
-
-/// `before` is the configuration of the run that is resumed, or NULL.
-static int train(const corral_train_config *config, const corral_train_config *before,
-                 const corral_train_options *options, bool quiet)
-{
-    corral_trainer *trainer;
-    watch_signals();
-    if (corral_trainer_create(config, options, &trainer) != CORRAL_OK)
-        return cli_fail(signals_seen > 0 ? CLI_INTERRUPTED : CLI_BAD_INPUT);
-    running = trainer;
-    if (signals_seen > 0) corral_trainer_interrupt(trainer); // it came before there was anything to interrupt
-    if (before != NULL && !quiet) tell_changes(before, config);
-    progress *display = progress_start(config, corral_trainer_folder(trainer), quiet);
-    corral_status status = iterate(trainer, display);
-    char *failure = status != CORRAL_OK ? corral_format("%s", corral_last_error()) : NULL;
-
-    corral_train_summary summary;
-    const corral_status finished = corral_trainer_finish(trainer, &summary);
-    if (finished != CORRAL_OK) summary.stop_reason = CORRAL_STOP_FAILED;
-    progress_finish(display, &summary);
-    if (failure != NULL) fprintf(stderr, "corral: %s\n", failure);
-    if (finished != CORRAL_OK) cli_fail(CLI_FAILED);
-    if (summary.stop_reason == CORRAL_STOP_FAILED && summary.final_checkpoint[0] != '\0')
-        fprintf(stderr,
-                "corral: the last finished iteration is in %s; `corral train --resume %s` goes on from it\n",
-                summary.final_checkpoint, summary.run_folder);
-    const int code = exit_code(&summary, config);
-    free(failure);
-    running = NULL;
-    corral_trainer_destroy(trainer);
-    return code;
-}
-
 static int run(const cli_command *self, int argc, char **argv)
 {
     train_flags f = {0};
@@ -175,6 +106,9 @@ static int run(const cli_command *self, int argc, char **argv)
         {"--env", "ID", "The environment: an id, or FILE.so:ID of a plug-in", NULL, NULL, "env"},
         {"--workers", "N", "Rollout worker processes; 0 steps inside the learner", NULL, NULL, "workers"},
         {"--seed", "S", "Everything random follows from it", NULL, NULL, "seed"},
+        {"--seeds", "LIST", "Several seeds one after the other: 1..5, or 1,2,7", &f.seeds, NULL},
+        {"--preset", "NAME", "Another library's defaults, before file and keys: sb3, cleanrl, rllib",
+         &f.preset, NULL},
         {"--out", "DIR", "The run folder (runs/ENV-ALGO-N)", &f.out, NULL},
         {"--resume", "RUN", "Go on with a run, or from one of its checkpoints", &f.resume, NULL},
         {"--init-from", "CHECKPOINT", "Start a new run from old weights", &f.init_from, NULL},
@@ -196,7 +130,10 @@ static int run(const cli_command *self, int argc, char **argv)
     const bool resumed = f.resume != NULL && read_resumed(f.resume, &before) == CORRAL_OK;
     const corral_train_options options = {
         .out = f.out, .resume = f.resume, .init_from = f.init_from, .cluster = f.cluster};
-    return train(&config, resumed ? &before : NULL, &options, f.quiet);
+    if (f.seeds != NULL) return seeds_run(f.seeds, &config, &options, f.quiet);
+    train_outcome outcome;
+    train_run(&config, resumed ? &before : NULL, &options, f.quiet, &outcome);
+    return outcome.code;
 }
 
 const cli_command cli_train = {

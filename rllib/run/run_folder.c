@@ -127,23 +127,27 @@ static char *name_of(const corral_train_config *config)
     return name;
 }
 
-static corral_status create_numbered(corral_run_folder *folder, const corral_train_config *config)
+corral_status corral_run_folder_number(const corral_train_config *config, char **out_path)
 {
-    char *name = name_of(config);
+    char *name = name_of(config), *path = NULL;
     corral_status status = name != NULL ? corral_folder_create("runs")
                                         : corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a path");
-    for (int n = 1; status == CORRAL_OK && !folder->created; n++) {
-        free(folder->path);
-        folder->path = corral_format("runs/%s-%d", name, n);
-        if (folder->path == NULL)
+    bool created = false;
+    for (int n = 1; status == CORRAL_OK && !created; n++) {
+        free(path);
+        path = corral_format("runs/%s-%d", name, n);
+        if (path == NULL)
             status = corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a path");
-        else if (mkdir(folder->path, 0777) == 0)
-            folder->created = true;
+        else if (mkdir(path, 0777) == 0)
+            created = true;
         else if (errno != EEXIST)
-            status =
-                corral_fail_errno(CORRAL_ERROR_IO, errno, "cannot create the run folder %s", folder->path);
+            status = corral_fail_errno(CORRAL_ERROR_IO, errno, "cannot create the run folder %s", path);
     }
     free(name);
+    if (created)
+        *out_path = path;
+    else
+        free(path);
     return status;
 }
 
@@ -268,7 +272,8 @@ corral_status corral_run_folder_open(const char *path, const corral_train_config
         status =
             folder->path != NULL ? CORRAL_OK : corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a path");
     } else {
-        status = path != NULL ? create_named(folder, path) : create_numbered(folder, config);
+        status = path != NULL ? create_named(folder, path) : corral_run_folder_number(config, &folder->path);
+        if (path == NULL) folder->created = status == CORRAL_OK;
     }
     if (status == CORRAL_OK) status = claim(folder);
     if (status == CORRAL_OK && resume) status = check_is_last(folder, resume_step);

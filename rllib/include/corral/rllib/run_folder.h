@@ -14,11 +14,14 @@ extern "C" {
 
 typedef struct corral_run_folder corral_run_folder;
 
-/// Creates `path` (NULL: runs/<env>-<algorithm>-<n>, n the first free number, slashes in names escaped) and
-/// writes config.yaml. With `resume` the folder is there already: rows of steps after `resume_step` are
-/// dropped from its curves. An existing run without `resume` is CORRAL_ERROR_EXISTS, one that another process
-/// writes is CORRAL_ERROR_REFUSED, one with checkpoints later than `resume_step` CORRAL_ERROR_INVALID; an
-/// unwritable place names the folder.
+/// Creates runs/<env>-<algorithm>-<n>, n the first free number, slashes in names escaped. The caller frees
+/// `*out_path`.
+CORRAL_MUST_USE corral_status corral_run_folder_number(const corral_train_config *config, char **out_path);
+
+/// Creates `path` (NULL: one by corral_run_folder_number()) and writes config.yaml. With `resume` the folder
+/// is there already: rows of steps after `resume_step` are dropped from its curves. An existing run without
+/// `resume` is CORRAL_ERROR_EXISTS, one that another process writes is CORRAL_ERROR_REFUSED, one with
+/// checkpoints later than `resume_step` CORRAL_ERROR_INVALID; an unwritable place names the folder.
 CORRAL_MUST_USE corral_status corral_run_folder_open(const char *path, const corral_train_config *config,
                                                      bool resume, uint64_t resume_step,
                                                      corral_run_folder **out_folder);
