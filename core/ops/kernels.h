@@ -63,6 +63,15 @@ typedef struct corral_ppo_rows {
     corral_ppo_stats *stats;        // NULL where not wanted
 } corral_ppo_rows;
 
+typedef struct corral_dqn_rows {
+    size_t rows, actions;
+    const void *q;
+    const corral_dqn_terms *terms;
+    void *q_grad;            // zeroed; NULL where not wanted
+    float *error;            // NULL where not wanted
+    corral_dqn_stats *stats; // NULL where not wanted
+} corral_dqn_rows;
+
 typedef struct corral_kernels {
     void (*binary[CORRAL_BINARY_COUNT])(const corral_binary_run *run);
     void (*binary_grad[CORRAL_BINARY_COUNT])(const corral_binary_run *run);
@@ -93,6 +102,10 @@ typedef struct corral_kernels {
 
     /// The sum of the loss over these rows, already weighted and divided by terms->total_rows.
     double (*ppo)(const corral_ppo_rows *run);
+    double (*dqn)(const corral_dqn_rows *run);
+    void (*dueling)(size_t rows, size_t n, const void *value, const void *advantage, void *q);
+    /// Adds; either gradient may be NULL.
+    void (*dueling_grad)(size_t rows, size_t n, const void *q_grad, void *value_grad, void *advantage_grad);
 } corral_kernels;
 
 extern const corral_kernels corral_kernels_f32, corral_kernels_f64;

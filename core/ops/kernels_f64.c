@@ -68,4 +68,6 @@ static void linear_grad_weight(size_t rows, size_t in, size_t out, const void *d
 
 #include "ops/real_ppo.h"
 
+#include "ops/real_dqn.h"
+
 #include "ops/real_table.h"

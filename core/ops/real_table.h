@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 The Corral authors
 
-// The table of one dtype, made of the functions of real_elements.h, real_rows.h and real_ppo.h and of the
-// including file's products. KERNELS names it.
+// The table of one dtype, made of the functions of real_elements.h, real_rows.h, real_ppo.h and real_dqn.h
+// and of the including file's products. KERNELS names it.
 
 #define BINARY(NAME, name) [CORRAL_BINARY_##NAME] = name
 #define UNARY(NAME, name)  [CORRAL_UNARY_##NAME] = name
@@ -37,6 +37,9 @@ const corral_kernels KERNELS = {
     .linear_grad_input = linear_grad_input,
     .linear_grad_weight = linear_grad_weight,
     .ppo = ppo,
+    .dqn = dqn,
+    .dueling = dueling,
+    .dueling_grad = dueling_grad,
 };
 
 #undef BINARY

@@ -113,6 +113,36 @@ typedef struct corral_ppo_stats {
 corral_tensor *corral_ppo_loss(corral_tensor *logits, corral_tensor *value, const corral_ppo_terms *terms,
                                corral_ppo_stats *stats);
 
+/// What the loss of Q-learning reads, one element per row of the minibatch, and how it is weighted.
+typedef struct corral_dqn_terms {
+    const int32_t *action; // [rows], 0 .. actions-1: whose value is learned
+    const float *target;   // [rows]
+    const float *weight;   // [rows], of the row in the loss; NULL: 1
+    float huber_delta;     // beyond this error the loss is linear; 0: squared everywhere
+    size_t total_rows;     // rows of the whole minibatch, when it is cut into lanes
+} corral_dqn_terms;
+
+/// Sums over the rows seen, in f64. Divide by rows for means. Accumulated: zero it per minibatch.
+typedef struct corral_dqn_stats {
+    double loss;  // weighted
+    double q;     // of the actions taken
+    double error; // |q - target|
+    size_t rows;
+} corral_dqn_stats;
+
+/// The loss of Q-learning, fused: sum over rows of weight h(q[action] - target) / total_rows, with
+/// h(d) = 0.5 d^2 where |d| <= delta, else delta (|d| - 0.5 delta). q [rows, actions]. Writes the errors
+/// q[action] - target of the rows to `out_error` [rows]; it and `stats` may be NULL.
+corral_tensor *corral_dqn_loss(corral_tensor *q, const corral_dqn_terms *terms, float *out_error,
+                               corral_dqn_stats *stats);
+
+/// The dueling head (Wang et al. 2016, eq. 9): q = value + (advantage - mean of the row's advantages).
+/// value [rows] or [rows, 1], advantage [rows, actions].
+corral_tensor *corral_dueling(corral_tensor *value, corral_tensor *advantage);
+/// The same without a tape, by the same arithmetic. `out_q` may be `advantage`.
+void corral_dueling_forward(size_t rows, size_t actions, const float *value, const float *advantage,
+                            float *out_q);
+
 // --- the categorical distribution, without a tape
 // -----------------------------------------------------------
 

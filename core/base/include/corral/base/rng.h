@@ -50,6 +50,7 @@ typedef enum corral_stream_role {
     CORRAL_STREAM_EVALUATION_ACTION, // action noise in stochastic evaluation
     CORRAL_STREAM_SHUFFLE,           // order of rows in minibatches
     CORRAL_STREAM_INITIALISATION,    // weights
+    CORRAL_STREAM_REPLAY,            // rows drawn from a replay
 } corral_stream_role;
 
 /// The key of one stream: a strong mix of all parts, so that neighbouring seeds share nothing.

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 The Corral authors
+
+// The recorded forms of Q-learning's loss and of the dueling head (real_dqn.h has the loops). The loss's
+// gradient is a by-product of its forward pass, so it is kept, and backward only scales it.
+
+#include "ops/kernels.h"
+#include "tensor/tape.h"
+
+#include <string.h>
+
+// --- the loss ---------------------------------------------------------------------------------------------
+
+static void dqn_backward(corral_node *node)
+{
+    void *grad = corral_tensor_gradient(node->a);
+    if (grad == NULL) return;
+    corral_kernels_of(node->tensor.dtype)
+        ->add_scaled(corral_tensor_count(node->a), node->tensor.grad, node->kept[0], grad);
+}
+
+static bool check_dqn(const corral_tensor *q, const corral_dqn_terms *terms)
+{
+    if (!corral_tape_ready(q, NULL, "dqn_loss")) return false;
+    if (q->dimension_count != 2) {
+        corral_tape_fail(q->tape, CORRAL_ERROR_INVALID, "dqn_loss: needs q [rows, actions]");
+        return false;
+    }
+    for (size_t r = 0; r < q->shape[0]; r++) {
+        if (terms->action[r] >= 0 && (size_t)terms->action[r] < q->shape[1]) continue;
+        corral_tape_fail(q->tape, CORRAL_ERROR_INVALID, "dqn_loss: action %d of row %zu is not one of %zu",
+                         terms->action[r], r, q->shape[1]);
+        return false;
+    }
+    return true;
+}
+
+corral_tensor *corral_dqn_loss(corral_tensor *q, const corral_dqn_terms *terms, float *out_error,
+                               corral_dqn_stats *stats)
+{
+    corral_tape *tape = q->tape;
+    if (!check_dqn(q, terms)) return &tape->empty;
+    corral_node *node = corral_tape_append(tape, q->dtype, 0, NULL, q, NULL);
+    if (node == NULL) return &tape->empty;
+    node->backward = dqn_backward;
+    corral_dqn_rows run = {
+        .rows = q->shape[0],
+        .actions = q->shape[1],
+        .q = q->data,
+        .terms = terms,
+        .error = out_error,
+        .stats = stats,
+    };
+    const size_t size = corral_tensor_count(q) * corral_dtype_size(q->dtype);
+    if (q->requires_grad) run.q_grad = corral_tape_scratch(tape, size);
+    if (tape->status != CORRAL_OK) return &tape->empty;
+    if (run.q_grad != NULL) memset(run.q_grad, 0, size);
+    node->kept[0] = run.q_grad;
+    const double loss = corral_kernels_of(q->dtype)->dqn(&run);
+    if (q->dtype == CORRAL_F64)
+        *(double *)node->tensor.data = loss;
+    else
+        *(float *)node->tensor.data = (float)loss;
+    return &node->tensor;
+}
+
+// --- the dueling head -------------------------------------------------------------------------------------
+
+static void dueling_backward(corral_node *node)
+{
+    void *value_grad = corral_tensor_gradient(node->a), *advantage_grad = corral_tensor_gradient(node->b);
+    corral_kernels_of(node->tensor.dtype)
+        ->dueling_grad(node->tensor.shape[0], node->tensor.shape[1], node->tensor.grad, value_grad,
+                       advantage_grad);
+}
+
+corral_tensor *corral_dueling(corral_tensor *value, corral_tensor *advantage)
+{
+    corral_tape *tape = value->tape;
+    if (!corral_tape_ready(value, advantage, "dueling")) return &tape->empty;
+    if (advantage->dimension_count != 2 || advantage->shape[1] == 0 || value->dimension_count == 0 ||
+        value->shape[0] != advantage->shape[0] || corral_tensor_count(value) != advantage->shape[0])
+        return corral_tape_fail(tape, CORRAL_ERROR_INVALID,
+                                "dueling: needs a value [rows] or [rows, 1] and advantages [rows, actions]");
+    corral_node *node = corral_tape_append(tape, value->dtype, 2, advantage->shape, value, advantage);
+    if (node == NULL) return &tape->empty;
+    node->backward = dueling_backward;
+    corral_kernels_of(value->dtype)
+        ->dueling(advantage->shape[0], advantage->shape[1], value->data, advantage->data, node->tensor.data);
+    return &node->tensor;
+}
+
+void corral_dueling_forward(size_t rows, size_t actions, const float *value, const float *advantage,
+                            float *out_q)
+{
+    corral_kernels_f32.dueling(rows, actions, value, advantage, out_q);
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 The Corral authors
+
+// The loss of Q-learning and its gradient in one pass over the rows, and the dueling head, in `real`. With
+// the error d = q(a) - y of the action taken, a row's loss is w h(d) and its gradient by q(a) is w h'(d):
+//
+//     h(d) = 0.5 d^2                where |d| <= delta, or everywhere where delta is 0
+//            delta (|d| - delta/2)  beyond
+//
+// The other actions' values have gradient 0.
+
+static double dqn(const corral_dqn_rows *run)
+{
+    const corral_dqn_terms *terms = run->terms;
+    const double share = terms->total_rows == 0 ? 0.0 : 1.0 / (double)terms->total_rows;
+    const real delta = terms->huber_delta > 0 ? (real)terms->huber_delta : (real)INFINITY;
+    double total = 0.0;
+    for (size_t r = 0; r < run->rows; r++) {
+        const size_t at = r * run->actions + (size_t)terms->action[r];
+        const real q = ((const real *)run->q)[at], error = q - (real)terms->target[r];
+        const real weight = terms->weight != NULL ? (real)terms->weight[r] : 1;
+        const real size = error < 0 ? -error : error;
+        const bool far = size > delta; // not so for NaN, which must not get lost
+        const real loss = far ? delta * (size - (real)0.5 * delta) : (real)0.5 * error * error;
+        const real slope = !far ? error : error < 0 ? -delta : delta;
+        total += (double)(weight * loss);
+        if (run->q_grad != NULL) ((real *)run->q_grad)[at] = weight * slope * (real)share;
+        if (run->error != NULL) run->error[r] = (float)error;
+        if (run->stats == NULL) continue;
+        run->stats->loss += (double)(weight * loss);
+        run->stats->q += (double)q;
+        run->stats->error += (double)size;
+    }
+    if (run->stats != NULL) run->stats->rows += run->rows;
+    return total * share;
+}
+
+/// q(a) = v + (advantage(a) - mean advantage).
+static void dueling(size_t rows, size_t n, const void *value, const void *advantage, void *q)
+{
+    for (size_t r = 0; r < rows; r++) {
+        const real *from = (const real *)advantage + r * n;
+        const real mean = (real)(sum_tree(n, from) / (double)n);
+        for (size_t a = 0; a < n; a++)
+            ((real *)q)[r * n + a] = ((const real *)value)[r] + (from[a] - mean);
+    }
+}
+
+static void dueling_grad(size_t rows, size_t n, const void *q_grad, void *value_grad, void *advantage_grad)
+{
+    for (size_t r = 0; r < rows; r++) {
+        const real *g = (const real *)q_grad + r * n;
+        const double sum = sum_tree(n, g);
+        const real mean = (real)(sum / (double)n);
+        if (value_grad != NULL) ((real *)value_grad)[r] += (real)sum;
+        for (size_t a = 0; advantage_grad != NULL && a < n; a++)
+            ((real *)advantage_grad)[r * n + a] += g[a] - mean;
+    }
+}
