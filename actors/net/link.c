@@ -32,7 +32,7 @@
 #define HELLO_LIMIT    (5 * CORRAL_SECOND)
 #define FAREWELL_LIMIT CORRAL_SECOND
 #define STOP_LIMIT     (500 * CORRAL_MILLISECOND)
-#define RESEND_MIN     (50 * CORRAL_MILLISECOND)
+#define RESEND_MIN     CORRAL_SECOND // gRPC loses nothing: a slow network must not get its chunks twice
 #define RESEND_MAX     (4 * CORRAL_SECOND)
 #define RESEND_FAULTY  (10 * CORRAL_MILLISECOND) // with faults, what is lost is lost often
 
@@ -327,20 +327,27 @@ corral_status corral_link_send(corral_link *link, const corral_envelope *envelop
 // --- receiving: gRPC's thread
 // ---------------------------------------------------------------------------------------------
 
+// What a parcel's acknowledgement says about the round trip. Nothing where it was sent twice, since nobody
+// knows which attempt came through; and nothing where several come at once: they waited for one that had been
+// lost.
+static void learn_round_trip(corral_link *link, const link_parcel *done, int64_t now)
+{
+    if (done == NULL || done->next != NULL || done->attempts != 1) return;
+    link->round_trip_ns += (now - done->sent_at_ns - link->round_trip_ns) / 8;
+}
+
 // With the mutex held. Returns what may be freed without it.
 static link_parcel *take_ack(corral_link *link, uint64_t ack)
 {
     link_parcel *done = NULL;
-    const int64_t now = corral_now_ns();
     while (link->first != NULL && link->first->seq <= ack && ack < link->next_out) {
         link_parcel *parcel = link->first;
         link->first = parcel->next;
-        if (parcel->attempts == 1) // of one that was sent again, nobody knows which attempt came through
-            link->round_trip_ns += (now - parcel->sent_at_ns - link->round_trip_ns) / 8;
         if (link->writing == parcel) link->writing = NULL;
         parcel->next = done;
         done = parcel;
     }
+    learn_round_trip(link, done, corral_now_ns());
     return done;
 }
 

@@ -28,6 +28,7 @@ static void two_actors_fill(void)
     const corral_group_config group = rig_group("fill", 2);
     open_own(&run, &group);
     rig_publish(&run, 1);
+    CU_ASSERT_TRUE(rig_until(&run, &run.ready, 2, 20));
     CU_ASSERT_TRUE(rig_until(&run, &run.fragments, 500, 20));
     rig_publish(&run, 2);
     CU_ASSERT_TRUE(rig_until(&run, &run.fragments, 1000, 20));
@@ -320,7 +321,11 @@ static void nothing_grows_over_ten_runs(void)
         CU_ASSERT_EQUAL(rig_processes(), 0); // disconnect returns when that is done
         if (i == 1) after_first = rig_descriptors();
     }
-    CU_ASSERT_EQUAL(rig_descriptors(), after_first);
+    // gRPC closes some of its own a moment after it has shut down.
+    const int64_t deadline = corral_now_ns() + 2 * CORRAL_SECOND;
+    while (rig_descriptors() > after_first && corral_now_ns() < deadline)
+        corral_sleep_ns(CORRAL_MILLISECOND);
+    CU_ASSERT_TRUE(rig_descriptors() <= after_first);
     rig_end();
 }
 
