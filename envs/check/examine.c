@@ -65,6 +65,7 @@ typedef struct examination {
     int printed;    // a file: what the environment prints
     char line[160]; // the first line of that, but for last words of a process that crashed
     uint32_t rounds;
+    bool hung; // whoever hangs once is not waited for again
 } examination;
 
 // --- in the rule's process
@@ -164,6 +165,7 @@ static corral_status examine_rule(examination *e, const exam_rule *rule, corral_
     int status = 0;
     const bool returned = wait_for(e, child, &status);
     judge_end(e, returned, status, printed_from);
+    e->hung = !returned;
     if (atomic_load(&page->finished) && e->line[0] == '\0')
         first_line(e->printed, printed_from, e->line, sizeof e->line);
     const corral_exam *exam = &page->exam;
@@ -204,7 +206,8 @@ static corral_status examine_all(examination *e, corral_examine_report *report)
             e->rounds = rounds_for(report->steps_per_second);
         }
         report->count++;
-        if (i == 0 && report->result[0].verdict == CORRAL_VERDICT_FAILED) break; // nothing can be played
+        // What cannot be made cannot be played, and who hangs in one rule would in the others.
+        if ((i == 0 && report->result[0].verdict == CORRAL_VERDICT_FAILED) || e->hung) break;
     }
     judge_quiet(e, &report->result[report->count++]);
     for (uint32_t i = 0; i < report->count; i++)

@@ -2,8 +2,8 @@
 // Copyright (c) 2026 The Corral authors
 
 // How fast CartPole steps on one core: one instance at a time with the C library's sin and cos (as a plain
-// program would), the batched rules alone, and the rules below the host that Corral really steps. Prints
-// steps per second.
+// program would), the batched rules alone, and the rules below the host that Corral really steps; then the
+// other built-in environments below the host. Prints steps per second.
 //
 //     corral_env_bench [ENVIRONMENTS [SECONDS]]
 
@@ -21,19 +21,19 @@ static double now_seconds(void)
     return (double)corral_now_ns() * 1e-9;
 }
 
+enum { ACTION_POOL = 1 << 16, LEAVES = 4 };
+
 typedef struct arrays {
+    const corral_env_type *type;
     uint32_t count;
-    int32_t *action; // a pool of random ones, read at a moving offset
-    float (*observation)[4];
-    float (*final_observation)[4];
+    void *action; // a pool of random ones, 4 bytes each, read at a moving offset
+    corral_env_rows observation[LEAVES], final_observation[LEAVES];
     double *reward;
     uint8_t *terminated, *truncated, *failed;
     uint64_t *seed;
     corral_episode *ended;
     uint32_t *ended_row;
 } arrays;
-
-enum { ACTION_POOL = 1 << 16 };
 
 static void *zeroed(size_t count, size_t size)
 {
@@ -42,12 +42,30 @@ static void *zeroed(size_t count, size_t size)
     return memory;
 }
 
-static arrays make_arrays(uint32_t count)
+/// One leaf, of int32 or float, as all built-in environments have it.
+static void *random_actions(const corral_space *space, size_t count)
 {
-    arrays a = {.count = count};
-    a.action = zeroed(ACTION_POOL + count, sizeof *a.action);
-    a.observation = zeroed(count, sizeof *a.observation);
-    a.final_observation = zeroed(count, sizeof *a.final_observation);
+    int32_t *discrete = zeroed(count, sizeof *discrete);
+    float *box = (float *)discrete;
+    for (size_t i = 0; i < count; i++) {
+        const double u = corral_stream_double(1, i);
+        if (space->kind == CORRAL_SPACE_DISCRETE)
+            discrete[i] = (int32_t)(u * (double)space->n);
+        else
+            box[i] = (float)(space->low + u * (space->high - space->low));
+    }
+    return discrete;
+}
+
+static arrays make_arrays(const corral_env_type *type, uint32_t count)
+{
+    arrays a = {.type = type, .count = count};
+    a.action = random_actions(type->spaces.action, ACTION_POOL + count);
+    for (uint32_t k = 0; k < type->spaces.observation_count && k < LEAVES; k++) {
+        const size_t bytes = corral_space_bytes(&type->spaces.observation[k]);
+        a.observation[k] = (corral_env_rows){zeroed(count, bytes), bytes};
+        a.final_observation[k] = (corral_env_rows){zeroed(count, bytes), bytes};
+    }
     a.reward = zeroed(count, sizeof *a.reward);
     a.terminated = zeroed(count, 1);
     a.truncated = zeroed(count, 1);
@@ -55,8 +73,6 @@ static arrays make_arrays(uint32_t count)
     a.seed = zeroed(count, sizeof *a.seed);
     a.ended = zeroed(count, sizeof *a.ended);
     a.ended_row = zeroed(count, sizeof *a.ended_row);
-    for (size_t i = 0; i < ACTION_POOL + count; i++)
-        a.action[i] = (int32_t)(corral_stream_u64(1, i) & 1);
     for (uint32_t i = 0; i < count; i++)
         a.seed[i] = i;
     return a;
@@ -65,8 +81,10 @@ static arrays make_arrays(uint32_t count)
 static void free_arrays(arrays *a)
 {
     free(a->action);
-    free(a->observation);
-    free(a->final_observation);
+    for (int k = 0; k < LEAVES; k++) {
+        free(a->observation[k].data);
+        free(a->final_observation[k].data);
+    }
     free(a->reward);
     free(a->terminated);
     free(a->truncated);
@@ -78,7 +96,7 @@ static void free_arrays(arrays *a)
 
 static int32_t *actions_at(const arrays *a, uint64_t step)
 {
-    return a->action + step * 977 % ACTION_POOL;
+    return (int32_t *)a->action + step * 977 % ACTION_POOL;
 }
 
 /// The textbook program: one struct, one step function, libm.
@@ -109,17 +127,17 @@ static double bench_plain(const arrays *a, double seconds)
 }
 
 /// The rules alone; what has fallen is reset, as it must be.
-static double bench_rules(const corral_env_type *type, arrays *a, double seconds)
+static double bench_rules(arrays *a, double seconds)
 {
+    const corral_env_type *type = a->type;
     double values[64];
     for (uint32_t i = 0; i < type->param_count; i++)
         values[i] = type->params[i].default_value;
     void *batch;
     if (type->batch->create(corral_env_host_default(), a->count, values, &batch) != 0) exit(2);
 
-    const corral_env_rows observation = {a->observation, sizeof *a->observation};
-    corral_env_rows action = {a->action, sizeof *a->action};
-    const corral_env_step io = {sizeof io,     &action,      &observation, a->reward,
+    corral_env_rows action = {a->action, sizeof(int32_t)};
+    const corral_env_step io = {sizeof io,     &action,      a->observation, a->reward,
                                 a->terminated, a->truncated, a->failed};
     if (type->batch->reset(batch, NULL, a->seed, &io) != 0) exit(2);
     uint64_t steps = 0;
@@ -138,20 +156,18 @@ static double bench_rules(const corral_env_type *type, arrays *a, double seconds
 }
 
 /// What a rollout worker calls.
-static double bench_host(const corral_env_type *type, arrays *a, double seconds)
+static double bench_host(arrays *a, double seconds)
 {
-    const corral_env_batch_config config = {.type = type,
+    const corral_env_batch_config config = {.type = a->type,
                                             .count = a->count,
                                             .run_seed = 1,
                                             .role = CORRAL_STREAM_ENVIRONMENT,
                                             .max_episode_steps = -1};
     corral_env_batch *batch;
-    const corral_env_rows observation = {a->observation, sizeof *a->observation};
-    const corral_env_rows final_observation = {a->final_observation, sizeof *a->final_observation};
-    corral_env_rows action = {a->action, sizeof *a->action};
+    corral_env_rows action = {a->action, sizeof(int32_t)};
     corral_env_batch_step step = {
-        .observation = &observation,
-        .final_observation = &final_observation,
+        .observation = a->observation,
+        .final_observation = a->final_observation,
         .reward = a->reward,
         .terminated = a->terminated,
         .truncated = a->truncated,
@@ -160,7 +176,7 @@ static double bench_host(const corral_env_type *type, arrays *a, double seconds)
         .failed = a->failed,
     };
     if (corral_env_batch_create(&config, &batch) != CORRAL_OK) exit(2);
-    if (corral_env_batch_reset(batch, &observation) != CORRAL_OK) exit(2);
+    if (corral_env_batch_reset(batch, a->observation) != CORRAL_OK) exit(2);
     uint64_t steps = 0;
     const double start = now_seconds();
     double elapsed = 0;
@@ -174,22 +190,34 @@ static double bench_host(const corral_env_type *type, arrays *a, double seconds)
     return (double)steps * a->count / elapsed;
 }
 
-int main(int argc, char **argv)
+static void bench_cartpole(uint32_t count, double seconds)
 {
-    const int count = argc > 1 ? atoi(argv[1]) : 1024;
-    const double seconds = argc > 2 ? atof(argv[2]) : 1;
     const corral_env_type *type;
-    if (count < 1 || count > 1 << 20 || corral_env_find("CartPole-v1", &type) != CORRAL_OK) {
-        fputs("usage: corral_env_bench [ENVIRONMENTS [SECONDS]]\n", stderr);
-        return 2;
-    }
-    arrays a = make_arrays((uint32_t)count);
-    const double plain = bench_plain(&a, seconds), rules = bench_rules(type, &a, seconds),
-                 host = bench_host(type, &a, seconds);
-    printf("CartPole-v1, %d environments, one core, million steps per second:\n", count);
+    if (corral_env_find("CartPole-v1", &type) != CORRAL_OK) exit(2);
+    arrays a = make_arrays(type, count);
+    const double plain = bench_plain(&a, seconds), rules = bench_rules(&a, seconds),
+                 host = bench_host(&a, seconds);
+    printf("CartPole-v1, %u environments, one core, million steps per second:\n", count);
     printf("  one by one with libm  %6.1f\n", plain / 1e6);
     printf("  batched rules         %6.1f  (%.1f times)\n", rules / 1e6, rules / plain);
     printf("  through the host      %6.1f  (%.1f times)\n", host / 1e6, host / plain);
     free_arrays(&a);
+}
+
+int main(int argc, char **argv)
+{
+    const int count = argc > 1 ? atoi(argv[1]) : 1024;
+    const double seconds = argc > 2 ? atof(argv[2]) : 1;
+    if (count < 1 || count > 1 << 20 || !(seconds > 0)) {
+        fputs("usage: corral_env_bench [ENVIRONMENTS [SECONDS]]\n", stderr);
+        return 2;
+    }
+    bench_cartpole((uint32_t)count, seconds);
+    printf("Through the host, million steps per second:\n");
+    for (size_t i = 0; i < corral_env_builtin_count(); i++) {
+        arrays a = make_arrays(corral_env_builtin_at(i), (uint32_t)count);
+        printf("  %-24s %6.1f\n", a.type->id, bench_host(&a, seconds) / 1e6);
+        free_arrays(&a);
+    }
     return 0;
 }

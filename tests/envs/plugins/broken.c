@@ -16,16 +16,17 @@
 #include <unistd.h>
 
 /* name, and whether it is a batch */
-#define FAULTS(X)                                                                                            \
-    X(None, 0)                                                                                               \
-    X(NoneBatch, 1)                                                                                          \
-    X(NotANumber, 0) X(OutOfRange, 0) X(InfiniteReward, 0) X(OddFlag, 1) X(NoReward, 1) X(NoObservation, 0)  \
-        X(BehindRow, 0) X(BehindRewards, 1) X(ChangesAction, 0) X(BehindInstance, 0) X(ResetsOthers, 1)      \
-            X(WritesOthers, 1) X(OwnChance, 0) X(LeftOver, 0) X(Shared, 0) X(SharedScratch, 0)               \
-                X(Position, 1) X(SaveForgets, 0) X(SaveTooMuch, 0) X(SaveGap, 0) X(LoadRefuses, 0)           \
-                    X(DrawMoves, 0) X(DrawTooMuch, 0) X(DrawNan, 0) X(DrawKind, 0) X(MaskEmpty, 0)           \
-                        X(MaskTooMuch, 0) X(StepLeaks, 0) X(NoFinish, 0) X(Crashes, 0) X(Hangs, 0)           \
-                            X(Exits, 0) X(Prints, 0) X(Fails, 0) X(FewOnly, 1) X(CrashesInReset, 1)
+/* clang-format off */
+#define FAULTS(X) \
+    X(None, 0) X(NoneBatch, 1) X(NotANumber, 0) X(OutOfRange, 0) X(InfiniteReward, 0) X(OddFlag, 1) \
+    X(NoReward, 1) X(NoObservation, 0) X(BehindRow, 0) X(BehindRewards, 1) X(ChangesAction, 0) \
+    X(BehindInstance, 0) X(ResetsOthers, 1) X(WritesOthers, 1) X(OwnChance, 0) X(LeftOver, 0) \
+    X(Shared, 0) X(SharedScratch, 0) X(Position, 1) X(SaveForgets, 0) X(SaveTooMuch, 0) X(SaveGap, 0) \
+    X(LoadRefuses, 0) X(DrawMoves, 0) X(DrawTooMuch, 0) X(DrawNan, 0) X(DrawKind, 0) X(MaskEmpty, 0) \
+    X(MaskTooMuch, 0) X(StepLeaks, 0) X(NoFinish, 0) X(Crashes, 0) X(Hangs, 0) X(Exits, 0) X(Prints, 0) \
+    X(Fails, 0) X(FewOnly, 1) X(CrashesInReset, 1)
+/* clang-format on */
+
 #define NAME(name, batched) Fault##name,
 enum { FAULTS(NAME) FAULT_COUNT };
 #undef NAME

@@ -42,8 +42,9 @@ enum { CORRAL_EXAMINE_RULES_MAX = 24 };
 
 typedef struct corral_examine_report {
     uint32_t count, failed;
-    corral_examine_result result[CORRAL_EXAMINE_RULES_MAX]; // [count], in the order of examination
-    double steps_per_second;                                // of the rules of the environment, on one core
+    // [count], in the order of examination; fewer rules where the first failed or one hung
+    corral_examine_result result[CORRAL_EXAMINE_RULES_MAX];
+    double steps_per_second; // of the rules of the environment, on one core
 } corral_examine_report;
 
 /// CORRAL_OK means that the examination took place; the report says how it went. Processes are forked, so
