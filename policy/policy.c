@@ -54,8 +54,24 @@ static corral_status add_hidden(corral_policy *policy, policy_tower *tower, cons
     return status;
 }
 
+static corral_status build_q_network(corral_policy *policy)
+{
+    const corral_policy_config *config = &policy->config;
+    size_t width = config->observation_size;
+    policy->widest = width;
+    corral_status status = add_hidden(policy, &policy->trunk, "trunk", &width);
+    if (status == CORRAL_OK)
+        status = add_layer(policy, &policy->actor, config->dueling ? "advantage" : "q", width,
+                           config->action_count, CORRAL_LINEAR);
+    if (status == CORRAL_OK && config->dueling)
+        status = add_layer(policy, &policy->critic, "value", width, 1, CORRAL_LINEAR);
+    if (status == CORRAL_OK) status = corral_params_seal(policy->params);
+    return status;
+}
+
 static corral_status build_network(corral_policy *policy)
 {
+    if (policy->config.kind == CORRAL_POLICY_Q) return build_q_network(policy);
     const corral_policy_config *config = &policy->config;
     size_t actor_width = config->observation_size, critic_width = config->observation_size;
     policy->widest = config->observation_size;
@@ -98,8 +114,9 @@ static corral_status init_tower(corral_policy *policy, const policy_tower *tower
 
 static corral_status init_weights(corral_policy *policy, uint64_t seed)
 {
+    const double head_gain = policy->config.kind == CORRAL_POLICY_Q ? 1.0 : 0.01;
     corral_status status = init_tower(policy, &policy->trunk, 1.0, seed);
-    if (status == CORRAL_OK) status = init_tower(policy, &policy->actor, 0.01, seed);
+    if (status == CORRAL_OK) status = init_tower(policy, &policy->actor, head_gain, seed);
     if (status == CORRAL_OK) status = init_tower(policy, &policy->critic, 1.0, seed);
     corral_params_refresh(policy->params);
     return status;
@@ -188,9 +205,12 @@ void corral_policy_set_version(corral_policy *policy, uint64_t version)
 
 // --- acting -----------------------------------------------------------------------------------------------
 
-/// Runs a tower over rows of `x`; hidden layers alternate between two scratch buffers, the last writes to
-/// `out`.
-static void run_tower(const corral_policy *policy, const policy_tower *tower, size_t rows, const float *x,
+void corral_policy_set_exploration(corral_policy *policy, double epsilon)
+{
+    policy->exploration = epsilon;
+}
+
+void policy_run_tower(const corral_policy *policy, const policy_tower *tower, size_t rows, const float *x,
                       float *out)
 {
     for (uint32_t i = 0; i < tower->count; i++) {
@@ -206,14 +226,18 @@ static void act_block(corral_policy *policy, size_t rows, const float *observati
 {
     const size_t actions = policy->config.action_count;
     float *x = policy->scratch[0];
+    if (policy->config.kind == CORRAL_POLICY_Q) {
+        policy_act_q(policy, rows, observation, uniform, out);
+        return;
+    }
     corral_policy_filter(policy, rows, observation, x);
     if (policy->trunk.count > 0) {
-        run_tower(policy, &policy->trunk, rows, x, policy->scratch[3]);
+        policy_run_tower(policy, &policy->trunk, rows, x, policy->scratch[3]);
         x = policy->scratch[3];
     }
-    if (out->value != NULL) run_tower(policy, &policy->critic, rows, x, out->value);
+    if (out->value != NULL) policy_run_tower(policy, &policy->critic, rows, x, out->value);
     if (out->logits == NULL) return;
-    run_tower(policy, &policy->actor, rows, x, out->logits);
+    policy_run_tower(policy, &policy->actor, rows, x, out->logits);
     if (out->action == NULL) return;
     if (uniform != NULL) {
         float *log_prob = out->log_prob != NULL ? out->log_prob : policy->scratch[1];
@@ -295,5 +319,8 @@ void corral_policy_graph(const corral_policy *policy, corral_tape *tape, size_t 
         corral_input(tape, CORRAL_F32, 2, (size_t[]){rows, policy->config.observation_size}, filtered);
     x = graph_tower(&policy->trunk, x);
     *out_logits = graph_tower(&policy->actor, x);
-    *out_value = graph_tower(&policy->critic, x);
+    *out_value = policy->critic.count > 0 ? graph_tower(&policy->critic, x) : NULL;
+    if (policy->config.kind != CORRAL_POLICY_Q) return;
+    if (*out_value != NULL) *out_logits = corral_dueling(*out_value, *out_logits);
+    *out_value = NULL;
 }

@@ -109,6 +109,7 @@ void corral_policy_take(corral_policy *policy, const corral_policy *from, uint32
 // --- configuration as JSON --------------------------------------------------------------------------------
 
 static const char *const activation_names[] = {"linear", "tanh", "relu"};
+static const char *const kind_names[] = {"actor_critic", "q"};
 static const char *const initialisation_names[] = {"orthogonal", "fan_in"};
 
 static char *config_to_json(const corral_policy_config *config)
@@ -126,6 +127,10 @@ static char *config_to_json(const corral_policy_config *config)
     cJSON_AddBoolToObject(root, "normalize_observation", config->normalize_observation);
     cJSON_AddNumberToObject(root, "observation_clip", config->observation_clip);
     if (config->normalize_reward) cJSON_AddBoolToObject(root, "normalize_reward", true);
+    if (config->kind != CORRAL_POLICY_ACTOR_CRITIC) {
+        cJSON_AddStringToObject(root, "kind", kind_names[config->kind]);
+        cJSON_AddBoolToObject(root, "dueling", config->dueling);
+    }
     char *text = cJSON_PrintUnformatted(root);
     cJSON_Delete(root);
     return text;
@@ -168,7 +173,8 @@ static bool config_from_json(const char *text, corral_policy_config *out_config)
 {
     corral_policy_config config = {0};
     cJSON *root = cJSON_Parse(text);
-    int activation = 0, initialisation = 0;
+    int activation = 0, initialisation = 0, kind = CORRAL_POLICY_ACTOR_CRITIC;
+    const bool has_kind = cJSON_HasObjectItem(root, "kind"); // an actor-critic does not say it
     const cJSON *start = cJSON_GetObjectItemCaseSensitive(root, "action_start");
     const cJSON *clip = cJSON_GetObjectItemCaseSensitive(root, "observation_clip");
     const bool good = root != NULL &&
@@ -177,9 +183,11 @@ static bool config_from_json(const char *text, corral_policy_config *out_config)
                       read_hidden(root, &config.hidden) &&
                       read_name(root, "activation", activation_names, 3, &activation) &&
                       read_name(root, "initialisation", initialisation_names, 2, &initialisation) &&
-                      cJSON_IsNumber(start) && fabs(start->valuedouble) <= 1e9 && cJSON_IsNumber(clip) &&
-                      clip->valuedouble > 0;
+                      (!has_kind || read_name(root, "kind", kind_names, 2, &kind)) && cJSON_IsNumber(start) &&
+                      fabs(start->valuedouble) <= 1e9 && cJSON_IsNumber(clip) && clip->valuedouble > 0;
     if (good) {
+        config.kind = (corral_policy_kind)kind;
+        config.dueling = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "dueling"));
         config.activation = (corral_activation)activation;
         config.initialisation = (corral_initialisation)initialisation;
         config.action_start = (int64_t)start->valuedouble;

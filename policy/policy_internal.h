@@ -47,11 +47,22 @@ struct corral_policy {
     corral_params *params;
     policy_filter filter;
     corral_moments returns;
+    double exploration;             // Q-networks: epsilon
     policy_tower trunk;             // shared networks only: the hidden layers
-    policy_tower actor, critic;     // heads, with hidden layers of their own where nothing is shared
+    policy_tower actor, critic;     // heads, with hidden layers of their own where nothing is shared; of a
+                                    // Q-network the worths, or (dueling) the advantages and the value
     size_t widest;                  // of all layers and the observation
     float *scratch[POLICY_SCRATCH]; // [POLICY_BLOCK_ROWS, widest]
 };
+
+/// The worths of the actions of `rows` <= POLICY_BLOCK_ROWS observations, then what `out` wants.
+void policy_act_q(corral_policy *policy, size_t rows, const float *observation, const float *uniform,
+                  const corral_policy_output *out);
+
+/// Runs a tower over rows of `x`; hidden layers alternate between two scratch buffers, the last writes to
+/// `out`.
+void policy_run_tower(const corral_policy *policy, const policy_tower *tower, size_t rows, const float *x,
+                      float *out);
 
 /// A policy whose weights are all zero.
 corral_status policy_create_uninitialised(const corral_policy_config *config, corral_policy **out_policy);

@@ -4,8 +4,8 @@
 /// A policy: observation -> filter -> network -> distribution -> action, the one pipeline that training,
 /// evaluation, the viewer and serving share.
 ///
-/// An actor-critic over a flat float observation and a discrete action. The filter's statistics belong to the
-/// policy: they travel with its weights, are saved with it, and are frozen but for
+/// An actor-critic or a Q-network over a flat float observation and a discrete action. The filter's
+/// statistics belong to the policy: they travel with its weights, are saved with it, and are frozen but for
 /// corral_policy_filter_update(). A policy is used by one thread at a time; corral_policy_clone() makes one
 /// for another thread.
 #ifndef CORRAL_POLICY_POLICY_H
@@ -27,13 +27,20 @@ typedef enum corral_initialisation {
     CORRAL_INIT_FAN_IN,     // uniform, PyTorch's default for linear layers
 } corral_initialisation;
 
+typedef enum corral_policy_kind {
+    CORRAL_POLICY_ACTOR_CRITIC, // logits of a categorical distribution, and a value
+    CORRAL_POLICY_Q,            // the worth of each action; the best one is taken
+} corral_policy_kind;
+
 typedef struct corral_policy_config {
+    corral_policy_kind kind;
     uint32_t observation_size;
     uint32_t action_count;
     int64_t action_start; // the environment's first action
     corral_sizes hidden;  // widths of the hidden layers, at least one
     corral_activation activation;
-    bool shared; // one trunk for both heads
+    bool shared;  // one trunk for both heads (those of a Q-network always share)
+    bool dueling; // Q-networks: a value and advantages instead of the worths alone
     corral_initialisation initialisation;
     bool normalize_observation;
     double observation_clip; // after normalisation: within +-clip
@@ -53,6 +60,10 @@ corral_params *corral_policy_params(corral_policy *policy);
 uint64_t corral_policy_version(const corral_policy *policy);
 void corral_policy_set_version(corral_policy *policy, uint64_t version);
 
+/// Q-networks: the share of actions that are drawn among all alike instead of taking the best one. It belongs
+/// to whoever acts: 0 at first, and neither packed nor saved nor cloned.
+void corral_policy_set_exploration(corral_policy *policy, double epsilon);
+
 // --- acting
 // -----------------------------------------------------------------------------------------------------------
 
@@ -61,8 +72,8 @@ typedef struct corral_policy_output {
     int32_t *action;     // [rows], 0 .. action_count-1
     int32_t *env_action; // [rows], as the environment counts them: action + action_start
     float *log_prob;     // [rows]
-    float *logits;       // [rows, action_count]
-    float *value;        // [rows]
+    float *logits;       // [rows, action_count]; of a Q-network the worths of the actions
+    float *value;        // [rows]; of a Q-network the largest of them
 } corral_policy_output;
 
 /// observation [rows, observation_size], raw. uniform[r] in [0, 1) draws the action; NULL takes the most
@@ -78,7 +89,8 @@ CORRAL_MUST_USE corral_status corral_policy_act(corral_policy *policy, size_t ro
 void corral_policy_filter(const corral_policy *policy, size_t rows, const float *observation, float *out);
 
 /// The network on a tape (whose parameters are this policy's): filtered observations [rows, observation_size]
-/// to logits [rows, action_count] and value [rows, 1]. Bit for bit what corral_policy_act() computes.
+/// to logits [rows, action_count] and value [rows, 1] (NULL of a Q-network). Bit for bit what
+/// corral_policy_act() computes.
 void corral_policy_graph(const corral_policy *policy, corral_tape *tape, size_t rows, const float *filtered,
                          corral_tensor **out_logits, corral_tensor **out_value);
 
