@@ -4,7 +4,8 @@
 /// protobuf-c lets through what a stranger may misuse: texts that are not UTF-8 or hold control characters,
 /// and allocations far beyond the input's size (a few bytes per unknown field). So an allocator with a budget
 /// stands below it, and every text of every message is looked at, found by the descriptors that protoc-c
-/// generates.
+/// generates. Fields that are not known here are refused, too: who speaks another protocol says so by its
+/// number.
 #include "wire.h"
 
 #include <stdbool.h>
@@ -94,41 +95,47 @@ void corral_wire_clean(char *text)
     }
 }
 
-static bool message_is_clean(const ProtobufCMessage *message, unsigned depth);
+static const char *problem_of(const ProtobufCMessage *message, unsigned depth);
 
-static bool value_is_clean(const ProtobufCFieldDescriptor *field, const void *value, unsigned depth)
+static const char *problem_of_value(const ProtobufCFieldDescriptor *field, const void *value, unsigned depth)
 {
     const void *pointer = NULL;
     memcpy(&pointer, value, sizeof pointer);
-    if (pointer == NULL) return true;
-    if (field->type == PROTOBUF_C_TYPE_STRING) return text_is_clean(pointer);
-    return message_is_clean(pointer, depth + 1);
+    if (pointer == NULL) return NULL;
+    if (field->type == PROTOBUF_C_TYPE_MESSAGE) return problem_of(pointer, depth + 1);
+    return text_is_clean(pointer) ? NULL : "a text in it is not clean UTF-8";
 }
 
-static bool message_is_clean(const ProtobufCMessage *message, unsigned depth)
+static const char *problem_of_field(const ProtobufCFieldDescriptor *field, const char *base, unsigned depth)
 {
-    if (depth > DEPTH_MAX) return false;
-    for (unsigned i = 0; i < message->descriptor->n_fields; i++) {
-        const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
-        if (field->type != PROTOBUF_C_TYPE_STRING && field->type != PROTOBUF_C_TYPE_MESSAGE) continue;
-        const char *base = (const char *)message;
-        if (field->label == PROTOBUF_C_LABEL_REPEATED) {
-            size_t count = 0;
-            char *values = NULL;
-            memcpy(&count, base + field->quantifier_offset, sizeof count);
-            memcpy(&values, base + field->offset, sizeof values);
-            for (size_t k = 0; k < count; k++)
-                if (!value_is_clean(field, values + k * sizeof(void *), depth)) return false;
-            continue;
-        }
-        if ((field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) != 0) {
-            uint32_t chosen = 0;
-            memcpy(&chosen, base + field->quantifier_offset, sizeof chosen);
-            if (chosen != field->id) continue;
-        }
-        if (!value_is_clean(field, base + field->offset, depth)) return false;
+    if (field->label == PROTOBUF_C_LABEL_REPEATED) {
+        size_t count = 0;
+        char *values = NULL;
+        const char *problem = NULL;
+        memcpy(&count, base + field->quantifier_offset, sizeof count);
+        memcpy(&values, base + field->offset, sizeof values);
+        for (size_t i = 0; i < count && problem == NULL; i++)
+            problem = problem_of_value(field, values + i * sizeof(void *), depth);
+        return problem;
     }
-    return true;
+    uint32_t chosen = field->id;
+    if ((field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) != 0)
+        memcpy(&chosen, base + field->quantifier_offset, sizeof chosen);
+    return chosen == field->id ? problem_of_value(field, base + field->offset, depth) : NULL;
+}
+
+// Why nobody should see this message; NULL when there is no reason.
+static const char *problem_of(const ProtobufCMessage *message, unsigned depth)
+{
+    if (depth > DEPTH_MAX) return "it nests too deep";
+    if (message->n_unknown_fields > 0) return "a field of it is not known here";
+    const char *problem = NULL;
+    for (unsigned i = 0; i < message->descriptor->n_fields && problem == NULL; i++) {
+        const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
+        if (field->type == PROTOBUF_C_TYPE_STRING || field->type == PROTOBUF_C_TYPE_MESSAGE)
+            problem = problem_of_field(field, (const char *)message, depth);
+    }
+    return problem;
 }
 
 void corral_wire_free(corral_envelope *envelope)
@@ -145,11 +152,12 @@ corral_status corral_wire_unpack(const uint8_t *bytes, size_t size, corral_envel
     corral_envelope *envelope = corral__v1__envelope__unpack(&allocator, size, bytes);
     if (envelope == NULL)
         return corral_fail(CORRAL_ERROR_CORRUPT, "%zu bytes that are no message of ours", size);
-    const bool whole = envelope->body_case != CORRAL__V1__ENVELOPE__BODY__NOT_SET && envelope->hello != NULL;
-    if (!whole || !message_is_clean(&envelope->base, 0)) {
+    const bool has_body =
+        envelope->body_case != CORRAL__V1__ENVELOPE__BODY__NOT_SET && envelope->hello != NULL;
+    const char *problem = has_body ? problem_of(&envelope->base, 0) : "it has no body that is known here";
+    if (problem != NULL) {
         corral_wire_free(envelope);
-        return corral_fail(CORRAL_ERROR_CORRUPT, whole ? "a message with a text that is not clean UTF-8"
-                                                       : "a message without a body that is known here");
+        return corral_fail(CORRAL_ERROR_CORRUPT, "a message is refused: %s", problem);
     }
     *out_envelope = envelope;
     return CORRAL_OK;
