@@ -48,6 +48,7 @@ static bool place_columns(corral_fragment_layout *layout)
                       place(&end, rows, sizeof(uint8_t), &layout->truncated) &&
                       place(&end, rows, sizeof(uint8_t), &layout->valid) &&
                       place(&end, envs, spec->state_bytes, &layout->state) &&
+                      place(&end, 1, CORRAL_FRAGMENT_TEXT, &layout->failure) &&
                       place(&end, rows, layout->ended_stride, &layout->ended);
     layout->capacity = (size_t)end;
     return fits;

@@ -202,6 +202,16 @@ static void set_columns(corral_fragment *fragment, const unsigned char *block)
     fragment->state = block + layout->state;
 }
 
+// It goes into logs and onto terminals: whatever a stray store put there, what is read is one line.
+static void copy_failure(corral_fragment *fragment, const unsigned char *block)
+{
+    char *text = fragment->failure;
+    memcpy(text, block + fragment->layout->failure, sizeof fragment->failure);
+    text[fragment->header.failed_count > 0 ? sizeof fragment->failure - 1 : 0] = '\0';
+    for (; *text != '\0'; text++)
+        if ((unsigned char)*text < 0x20 || (unsigned char)*text > 0x7e) *text = '?';
+}
+
 corral_status corral_fragment_open(const corral_fragment_layout *layout, const void *block, size_t length,
                                    corral_fragment *out_fragment)
 {
@@ -220,8 +230,10 @@ corral_status corral_fragment_open(const corral_fragment_layout *layout, const v
     status = check_indices(&fragment, rows);
     if (status == CORRAL_OK) status = check_records(&fragment, rows);
     if (status == CORRAL_OK) status = check_rows(&fragment, rows);
-    if (status == CORRAL_OK) *out_fragment = fragment;
-    return status;
+    if (status != CORRAL_OK) return status;
+    copy_failure(&fragment, block);
+    *out_fragment = fragment;
+    return CORRAL_OK;
 }
 
 corral_fragment_ended corral_fragment_ended_at(const corral_fragment *fragment, uint32_t k,

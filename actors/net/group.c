@@ -346,7 +346,7 @@ void corral_group_release(corral_group *group, const corral_group_event *fragmen
 // That it was killed because it hung says more than the signal that did it.
 static void end_actor(corral_group *group, group_actor *actor, const char *how, const char *tail)
 {
-    char *hung = actor->killed ? group_text("gave nothing for %g s (lease_timeout) and was killed",
+    char *hung = actor->killed ? group_text("gave nothing for %g s, its limit, and was killed",
                                             (double)group->config.lease_timeout_ns / 1e9)
                                : NULL;
     group_actor_lost(group, actor, hung != NULL ? hung : how, tail);

@@ -97,13 +97,16 @@ void group_actor_lost(corral_group *group, group_actor *actor, const char *how, 
                               lines[0] != '\0' ? "; its last words: " : "", lines);
     if (actor->state == ACTOR_READY || actor->state == ACTOR_ENDING || actor->state == ACTOR_UP)
         group->stats.actors_alive--;
+    const bool timed_out = actor->killed;
     actor->state = ACTOR_ABSENT;
     actor->killed = false;
     actor->crashes_in_row++;
     if (actor->first_reason == NULL && reason != NULL) actor->first_reason = strdup(reason);
     drop_leases(group, actor);
     group->stats.actors_lost++;
-    group_post(group, &(corral_group_event){.kind = CORRAL_GROUP_ACTOR_LOST, .actor = actor->index}, reason);
+    const corral_group_event event = {
+        .kind = CORRAL_GROUP_ACTOR_LOST, .actor = actor->index, .timed_out = timed_out};
+    group_post(group, &event, reason);
 }
 
 void group_actor_down(corral_group *group, group_actor *actor, const char *why)

@@ -14,6 +14,8 @@
 #include <string.h>
 
 struct rollout_slice {
+    const rollout_config *config;
+    const environment_setup *setup;
     corral_env_batch *batch;
     corral_fragment_layout layout;
     uint32_t env_begin, env_count;
@@ -132,6 +134,8 @@ corral_status rollout_slice_create(const rollout_config *config, const environme
 {
     rollout_slice *slice = calloc(1, sizeof *slice);
     if (slice == NULL) return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a slice of environments");
+    slice->config = config;
+    slice->setup = setup;
     slice->env_begin = env_begin;
     slice->env_count = env_count;
     slice->observation_size = setup->observation_size;
@@ -171,6 +175,21 @@ const corral_fragment_layout *rollout_slice_layout(const rollout_slice *slice)
     return &slice->layout;
 }
 
+/// Environments that have been played cannot go back, and their episodes are numbered: fresh ones take their
+/// place.
+static corral_status start_anew(rollout_slice *slice, const corral_env_rows *rows)
+{
+    if (slice->started) {
+        slice->started = false;
+        corral_env_batch_destroy(slice->batch);
+        slice->batch = NULL;
+    }
+    corral_status status = CORRAL_OK;
+    if (slice->batch == NULL)
+        status = create_batch(slice->config, slice->setup, slice->env_begin, slice->env_count, &slice->batch);
+    return status == CORRAL_OK ? corral_env_batch_reset(slice->batch, rows) : status;
+}
+
 corral_status rollout_slice_seek(rollout_slice *slice, const rollout_request *request, const void *state)
 {
     const size_t states = (size_t)slice->env_count * slice->layout.spec.state_bytes;
@@ -186,7 +205,7 @@ corral_status rollout_slice_seek(rollout_slice *slice, const rollout_request *re
     } else if (slice->started && slice->next_step == request->first_step) {
         return CORRAL_OK;
     } else if (request->first_step == 0) {
-        status = corral_env_batch_reset(slice->batch, &rows);
+        status = start_anew(slice, &rows);
     } else {
         return corral_fail(
             CORRAL_ERROR_STALE,
@@ -235,6 +254,13 @@ static void store_step(const rollout_slice *s, void *block, uint32_t t)
         truncated[at] = s->truncated[i];
         valid[at] = 1;
     }
+}
+
+/// The fragment's first failure is told in words; the others are counted.
+static void store_failure(const rollout_slice *s, void *block)
+{
+    snprintf(column(block, s->layout.failure), CORRAL_FRAGMENT_TEXT, "%s",
+             corral_env_batch_failure(s->batch));
 }
 
 /// Rows of an episode that failed are not trained on, from its first one in this fragment.
@@ -337,6 +363,7 @@ static corral_status play_step(rollout_slice *s, corral_policy *policy, void *bl
     store_ended(s, block, t, *ended_count, step.ended_count);
     *ended_count += step.ended_count;
     if (step.failed_count > 0) strike_failed(s, block, t);
+    if (step.failed_count > 0 && *failed_count == 0) store_failure(s, block);
     *failed_count += step.failed_count;
     return CORRAL_OK;
 }

@@ -53,6 +53,7 @@ CORRAL_MUST_USE corral_status rollout_fragment_layout(const rollout_config *conf
                                                       const environment_setup *setup, uint32_t env_count,
                                                       corral_fragment_layout *out_layout);
 
+/// `config` and `setup` are borrowed for the life of the slice.
 CORRAL_MUST_USE corral_status rollout_slice_create(const rollout_config *config,
                                                    const environment_setup *setup, uint32_t env_begin,
                                                    uint32_t env_count, rollout_slice **out_slice);

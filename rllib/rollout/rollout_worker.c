@@ -55,7 +55,8 @@ static corral_status worker_create(const corral_actor_context *context, const vo
         return status;
     }
     snprintf(context->beacon->text, sizeof context->beacon->text,
-             "stepping environments %%0 to %%1 of %s, step %%2", worker->setup.type->id);
+             "stepping environments %%0 to %%1 of %s, run seed %llu, step %%2", worker->setup.type->id,
+             (unsigned long long)worker->config.run_seed);
     *out_actor = worker;
     return CORRAL_OK;
 }

@@ -26,6 +26,8 @@ enum { NOBODY = UINT32_MAX, REQUEST_BYTES_MAX = 64 * 1024, BLOCKS_PER_WORKER = 2
 
 // How long a round waits for a worker that is still starting before others take over its slice.
 static const int64_t start_patience_ns = 2 * CORRAL_SECOND;
+// How often failures of environments are told at most; they are counted all the time.
+static const int64_t failure_interval_ns = 10 * CORRAL_SECOND;
 // How long an interrupted run still waits for the round to be finished.
 static const int64_t interrupt_patience_ns = 3 * CORRAL_SECOND;
 
@@ -77,8 +79,9 @@ struct sampler {
     atomic_bool interrupted;
     uint64_t fragments_trained, fragments_dropped[CORRAL_DROP_REASONS];
     uint32_t bad_in_a_row;
-    char message[512], note[512];
-    bool message_new;
+    bool failure_told;
+    int64_t failure_told_ns;
+    char message[1024], note[512];
 };
 
 // --- creating ---------------------------------------------------------------------------------------------
@@ -225,7 +228,7 @@ static void say(sampler *s, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(s->message, sizeof s->message, format, arguments);
     va_end(arguments);
-    s->message_new = true;
+    if (s->listener.message != NULL) s->listener.message(s->listener.context, s->message);
 }
 
 // --- publishing -------------------------------------------------------------------------------------------
@@ -415,6 +418,16 @@ static void worker_ready(sampler *s, uint32_t index)
         s->listener.worker_restarted(s->listener.context, index);
 }
 
+/// The group's sentence begins with its own name for the actor, which to the user is a worker.
+static const char *without_name(const corral_group_event *event)
+{
+    char name[128];
+    const int length =
+        snprintf(name, sizeof name, "actor %u of group \"%s\" ", event->actor, rollout_worker_class.name);
+    const bool begins = strncmp(event->reason, name, (size_t)length) == 0;
+    return begins ? event->reason + length : event->reason;
+}
+
 static void worker_gone(sampler *s, const corral_group_event *event, bool for_good)
 {
     s->workers[event->actor] = (worker){.lost = true};
@@ -429,7 +442,8 @@ static void worker_gone(sampler *s, const corral_group_event *event, bool for_go
     s->fragments_dropped[CORRAL_DROP_WORKER_LOST] += open;
     s->created_ns = 0; // from now on nobody waits for a start
     if (for_good) s->workers_gone++;
-    say(s, "worker %u %s: %s", event->actor, for_good ? "stays down" : "lost", event->reason);
+    say(s, "worker %u %s%s", event->actor, without_name(event),
+        event->timed_out ? "; raise step_timeout if its environments are only slow" : "");
     if (s->listener.worker_lost != NULL)
         s->listener.worker_lost(s->listener.context, event->actor, event->reason, for_good);
 }
@@ -499,6 +513,23 @@ static void keep_states(sampler *s)
     s->have_states = true;
 }
 
+static void tell_failures(sampler *s)
+{
+    const int64_t now = corral_now_ns();
+    if (s->failure_told && now - s->failure_told_ns < failure_interval_ns) return;
+    uint64_t failures = 0;
+    const corral_fragment *first = NULL;
+    for (uint32_t i = 0; i < s->slice_count; i++) {
+        failures += s->fragments[i].header.failed_count;
+        if (first == NULL && s->fragments[i].header.failed_count > 0) first = &s->fragments[i];
+    }
+    if (first == NULL) return;
+    s->failure_told = true;
+    s->failure_told_ns = now;
+    say(s, "%s; its episode is dropped and the next one begun (failures in these steps: %llu)",
+        first->failure, (unsigned long long)failures);
+}
+
 corral_status sampler_collect(sampler *s, uint64_t first_step, const corral_fragment **out_fragments)
 {
     for (uint32_t i = 0; i < s->slice_count; i++) {
@@ -512,6 +543,7 @@ corral_status sampler_collect(sampler *s, uint64_t first_step, const corral_frag
         return status;
     }
     keep_states(s);
+    tell_failures(s);
     s->fragments_trained += s->slice_count;
     *out_fragments = s->fragments;
     return CORRAL_OK;
@@ -586,8 +618,6 @@ sampler_stats sampler_get_stats(sampler *s)
         }
         if (!stats.deterministic) stats.note = s->note;
     }
-    if (s->message_new) stats.message = s->message;
-    s->message_new = false;
     return stats;
 }
 

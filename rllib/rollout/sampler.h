@@ -16,11 +16,12 @@
 
 typedef struct sampler sampler;
 
-/// Told of workers during sampler_collect(), on its thread.
+/// Told of what happens during sampler_collect(), on its thread.
 typedef struct sampler_listener {
     void *context;
     void (*worker_lost)(void *context, uint32_t worker, const char *reason, bool for_good);
     void (*worker_restarted)(void *context, uint32_t worker);
+    void (*message)(void *context, const char *line); // worth logging and showing
 } sampler_listener;
 
 typedef struct sampler_config {
@@ -37,7 +38,6 @@ typedef struct sampler_stats {
     uint32_t workers_alive;
     uint64_t workers_started, workers_lost, fragments_trained, fragments_remote;
     uint64_t dropped[CORRAL_DROP_REASONS];
-    const char *message; // the newest line worth showing, or NULL; taken by reading
     bool deterministic;
     const char *note;
 } sampler_stats;

@@ -137,6 +137,11 @@ static void on_worker_restarted(void *context, uint32_t worker)
         callbacks->on_worker_restarted(callbacks->context, trainer, worker);
 }
 
+static void on_message(void *context, const char *line)
+{
+    trainer_tell(context, line);
+}
+
 static corral_status start(corral_trainer *trainer, const corral_train_options *options,
                            const char *checkpoint)
 {
@@ -160,7 +165,7 @@ static corral_status start(corral_trainer *trainer, const corral_train_options *
         .cluster = options->cluster,
         .team = trainer->team,
         .policy_bytes = status == CORRAL_OK ? corral_policy_bytes(trainer->policy) : 0,
-        .listener = {trainer, on_worker_lost, on_worker_restarted},
+        .listener = {trainer, on_worker_lost, on_worker_restarted, on_message},
     };
     if (status == CORRAL_OK) status = sampler_create(&sampling, &trainer->sampler);
     if (status == CORRAL_OK && checkpoint != NULL) status = trainer_restore(trainer, checkpoint);

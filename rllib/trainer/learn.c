@@ -57,11 +57,13 @@ static void note_divergence(corral_trainer *trainer)
             ppo_adapt_kl_coefficient(&trainer->config.ppo, state->kl_coefficient, update->last_kl);
     if (update->infinite_kl == 0) return;
     state->infinite_kl += update->infinite_kl;
+    char line[256];
     snprintf(
-        trainer->note, sizeof trainer->note,
+        line, sizeof line,
         "the divergence of %llu rows from the policy that acted was infinite: an action that was possible "
         "no longer is; ppo.kl_coefficient leaves them out",
         (unsigned long long)update->infinite_kl);
+    trainer_tell(trainer, line);
 }
 
 // --- the update -------------------------------------------------------------------------------------------

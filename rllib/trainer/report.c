@@ -52,13 +52,18 @@ static void window_means(const train_state *state, corral_train_report *out)
     out->length_mean = lengths / state->window_count;
 }
 
-/// Logs a line, and shows it; of several the last is shown.
-static void take_message(corral_trainer *trainer, const char *line, corral_train_report *out)
+void trainer_tell(corral_trainer *trainer, const char *line)
 {
-    if (line == NULL) return;
     snprintf(trainer->message, sizeof trainer->message, "%s", line);
-    out->message = trainer->message;
     if (trainer->folder != NULL) corral_run_folder_log(trainer->folder, line);
+}
+
+static void show_message(corral_trainer *trainer, corral_train_report *out)
+{
+    if (trainer->message[0] == '\0') return;
+    memcpy(trainer->shown, trainer->message, sizeof trainer->shown);
+    trainer->message[0] = '\0';
+    out->message = trainer->shown;
 }
 
 void trainer_report(corral_trainer *trainer, corral_train_report *out)
@@ -119,7 +124,5 @@ void trainer_report(corral_trainer *trainer, corral_train_report *out)
         fmax(0.0, session - out->sample_seconds - out->learn_seconds - out->evaluate_seconds);
     memcpy(out->fragments_dropped, runtime.dropped, sizeof out->fragments_dropped);
     window_means(state, out);
-    take_message(trainer, trainer->note[0] != '\0' ? trainer->note : NULL, out);
-    take_message(trainer, runtime.message, out);
-    trainer->note[0] = '\0';
+    show_message(trainer, out);
 }

@@ -58,8 +58,8 @@ struct corral_trainer {
     double earlier_seconds; // of sessions before a resume
     uint64_t session_first_step;
     int64_t sample_ns, learn_ns, evaluate_ns;
-    char note[512]; // what the learner has to say, until the next report; "": nothing
-    char message[512];
+    char message[1024]; // the newest line worth showing, until the next report; "": none
+    char shown[1024];   // what the last report shows
     char *final_checkpoint;
     corral_train_callbacks callbacks;
 };
@@ -83,6 +83,8 @@ CORRAL_MUST_USE corral_status trainer_learn(corral_trainer *trainer);
 
 // --- report.c ---------------------------------------------------------------------------------------------
 
+/// Logs a line, and shows it with the next report; of several the last is shown.
+void trainer_tell(corral_trainer *trainer, const char *line);
 void trainer_report(corral_trainer *trainer, corral_train_report *out_report);
 
 #endif

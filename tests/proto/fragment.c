@@ -99,9 +99,10 @@ static void offsets_are_the_drawing(void)
     CU_ASSERT_EQUAL(layout.truncated, 896);
     CU_ASSERT_EQUAL(layout.valid, 960);
     CU_ASSERT_EQUAL(layout.state, 1024);
-    CU_ASSERT_EQUAL(layout.ended, 1088);
+    CU_ASSERT_EQUAL(layout.failure, 1088);
+    CU_ASSERT_EQUAL(layout.ended, 1344);
     CU_ASSERT_EQUAL(layout.ended_stride, 56);
-    CU_ASSERT_EQUAL(layout.capacity, 1088 + 15 * 56);
+    CU_ASSERT_EQUAL(layout.capacity, 1344 + 15 * 56);
 }
 
 static void columns_do_not_overlap(void)
@@ -123,6 +124,7 @@ static void columns_do_not_overlap(void)
                                     l.truncated,
                                     l.valid,
                                     l.state,
+                                    l.failure,
                                     l.ended};
             const size_t size[] = {0,
                                    more * s.observation_bytes,
@@ -135,8 +137,9 @@ static void columns_do_not_overlap(void)
                                    rows,
                                    rows,
                                    (size_t)envs * s.state_bytes,
+                                   CORRAL_FRAGMENT_TEXT,
                                    rows * l.ended_stride};
-            for (int i = 1; i < 12; i++) {
+            for (int i = 1; i < 13; i++) {
                 CU_ASSERT_EQUAL(begin[i] % 64, 0);
                 CU_ASSERT(begin[i] >= begin[i - 1] + size[i - 1]);
             }
@@ -212,8 +215,8 @@ static void a_lying_header_is_refused(void)
     fill();
     header_of()->magic ^= 1;
     refused(CORRAL_ERROR_CORRUPT, "magic");
-    header_of()->format = 2;
-    refused(CORRAL_ERROR_CORRUPT, "format 2");
+    header_of()->format = 1;
+    refused(CORRAL_ERROR_CORRUPT, "format 1");
     header_of()->reserved[4] = 1;
     refused(CORRAL_ERROR_CORRUPT, "reserved word 4");
     header_of()->spec.steps = 4;
@@ -307,6 +310,22 @@ static void bad_records_are_refused(void)
     refused(CORRAL_ERROR_CORRUPT, "not in order");
 }
 
+// What an environment said is shown to people: one line, whatever lies there.
+static void what_failed_is_one_line(void)
+{
+    fill();
+    corral_fragment fragment;
+    snprintf((char *)block + layout.failure, CORRAL_FRAGMENT_TEXT, "stuck\033[2J\nagain");
+    TEST_OK(open_block(&fragment));
+    CU_ASSERT_STRING_EQUAL(fragment.failure, ""); // nothing has failed
+    header_of()->failed_count = 1;
+    TEST_OK(open_block(&fragment));
+    CU_ASSERT_STRING_EQUAL(fragment.failure, "stuck?[2J?again");
+    memset(block + layout.failure, 'x', CORRAL_FRAGMENT_TEXT); // without an end
+    TEST_OK(open_block(&fragment));
+    CU_ASSERT_EQUAL(strlen(fragment.failure), CORRAL_FRAGMENT_TEXT - 1);
+}
+
 int main(void)
 {
     const int code = test_run("fragment", (test_case[]){
@@ -320,6 +339,7 @@ int main(void)
                                               {"rows of a failed episode may hold anything",
                                                rows_of_a_failed_episode_may_hold_anything},
                                               {"bad records are refused", bad_records_are_refused},
+                                              {"what failed is one line", what_failed_is_one_line},
                                               {NULL, NULL},
                                           });
     free(block);

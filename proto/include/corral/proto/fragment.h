@@ -21,7 +21,11 @@
 extern "C" {
 #endif
 
-enum { CORRAL_FRAGMENT_MAGIC = 0x474c5243 /* "CRLG" */, CORRAL_FRAGMENT_VERSION = 1 };
+enum {
+    CORRAL_FRAGMENT_MAGIC = 0x474c5243 /* "CRLG" */,
+    CORRAL_FRAGMENT_VERSION = 2,
+    CORRAL_FRAGMENT_TEXT = 256
+};
 
 /// What fixes the layout. Both sides know it from the configuration.
 typedef struct corral_fragment_spec {
@@ -74,6 +78,7 @@ typedef struct corral_fragment_layout {
     size_t truncated;   // uint8 [env][T]
     size_t valid;       // uint8 [env][T]: 0 for rows of an episode that failed
     size_t state;       // [env] saved states after the last step
+    size_t failure;     // char [CORRAL_FRAGMENT_TEXT]: what the first failure said; "" where none
     size_t ended;       // records, `ended_stride` apart
     size_t ended_stride;
     size_t capacity; // bytes when every step ends an episode
@@ -92,6 +97,7 @@ typedef struct corral_fragment {
     const float *logits, *log_prob, *value, *reward;
     const uint8_t *terminated, *truncated, *valid;
     const unsigned char *state;
+    char failure[CORRAL_FRAGMENT_TEXT]; // a copy, one printable line
 } corral_fragment;
 
 /// Copies the header, then checks everything that reading relies on: magic, format, sizes against `layout`,

@@ -85,6 +85,7 @@ typedef struct corral_group_event {
     size_t length;
     bool remote;        // FRAGMENT: came over gRPC
     uint64_t handle;    // FRAGMENT: for release
+    bool timed_out;     // LOST: it was killed since a lease was older than lease_timeout_ns
     const char *reason; // LOST, DOWN, FAILED: a sentence with the cause; until the next call
 } corral_group_event;
 
