@@ -61,6 +61,31 @@ static void mistakes_are_named(void)
                "did you mean \"sutton_barto_reward\"");
 }
 
+static void presets_are_sound(void)
+{
+    static const char *const names[] = {"sb3", "cleanrl", "rllib"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        corral_train_config config = corral_train_config_default();
+        config.ppo.gamma = 0.123;
+        TEST_OK(corral_train_config_preset(&config, names[i]));
+        strcpy(config.env, "CartPole-v1");
+        TEST_OK(corral_train_config_check(&config));
+        CU_ASSERT_EQUAL(config.ppo.gamma, 0.99);
+    }
+    corral_train_config config = corral_train_config_default();
+    TEST_FAILS(corral_train_config_preset(&config, "sb4"), CORRAL_ERROR_INVALID, "sb3, cleanrl and rllib");
+}
+
+static void a_target_needs_a_coefficient(void)
+{
+    corral_train_config config = corral_train_config_default();
+    strcpy(config.env, "CartPole-v1");
+    config.ppo.kl_target = 0.01;
+    TEST_FAILS(corral_train_config_check(&config), CORRAL_ERROR_INVALID, "ppo.kl_target");
+    config.ppo.kl_coefficient = 0.2;
+    TEST_OK(corral_train_config_check(&config));
+}
+
 static void every_key_has_help(void)
 {
     for (const corral_field *field = corral_train_fields; field->name != NULL; field++) {
@@ -75,6 +100,8 @@ int main(void)
                                   {"the examples are sound", the_examples_are_sound},
                                   {"what is written reads back", what_is_written_reads_back},
                                   {"mistakes are named", mistakes_are_named},
+                                  {"presets are sound", presets_are_sound},
+                                  {"a target needs a coefficient", a_target_needs_a_coefficient},
                                   {"every key has help", every_key_has_help},
                                   {NULL, NULL},
                               });
