@@ -14,18 +14,11 @@
 /// - Nobody answers a method that was not registered: so none is, and all come through the generic request.
 /// - Proxies from the environment would get calls to loopback.
 /// - Its threads take signals unless these are blocked when it starts.
-#include "rpc.h"
+#include "rpc_private.h"
 
 #include "corral/base/clock.h"
-#include "corral/base/log.h"
 
-#include <grpc/byte_buffer.h>
-#include <grpc/byte_buffer_reader.h>
-#include <grpc/grpc.h>
 #include <grpc/grpc_security.h>
-#include <grpc/slice.h>
-#include <grpc/support/log.h>
-#include <grpc/support/time.h>
 
 #include <pthread.h>
 #include <signal.h>
@@ -33,11 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    KEEPALIVE_MS = 5000,
-    MESSAGE_LIMIT = (1 << 20) + (512 << 10), // a chunk of 1 MiB and an envelope of 256 KiB
-    REASON_SIZE = 240,
-};
+enum { REASON_SIZE = 240 };
 
 static const char TALK[] = "/corral.v1.Node/Talk";
 
@@ -88,14 +77,6 @@ struct corral_rpc_stream {
     unsigned references; // its holder, and the rpc
 };
 
-struct corral_rpc_message {
-    grpc_byte_buffer *buffer;
-    grpc_byte_buffer_reader reader;
-    grpc_slice slice;
-    size_t used, left; // of the slice, of all
-    bool has_slice;
-};
-
 struct corral_rpc_question {
     corral_rpc *rpc;
     grpc_call *call;
@@ -106,61 +87,6 @@ struct corral_rpc_question {
     int cancelled;
 };
 
-// --- messages
-// -------------------------------------------------------------------------------------------------------------
-
-static corral_rpc_message *wrap_message(grpc_byte_buffer *buffer)
-{
-    corral_rpc_message *message = calloc(1, sizeof *message);
-    if (message == NULL || !grpc_byte_buffer_reader_init(&message->reader, buffer)) {
-        free(message);
-        grpc_byte_buffer_destroy(buffer);
-        return NULL;
-    }
-    message->buffer = buffer;
-    message->left = grpc_byte_buffer_length(buffer);
-    return message;
-}
-
-size_t corral_rpc_message_size(const corral_rpc_message *message)
-{
-    return message->left;
-}
-
-bool corral_rpc_message_read(corral_rpc_message *message, void *out_bytes, size_t size)
-{
-    if (size > message->left) return false;
-    uint8_t *into = out_bytes;
-    message->left -= size;
-    while (size > 0) {
-        if (!message->has_slice) {
-            if (!grpc_byte_buffer_reader_next(&message->reader, &message->slice)) return false;
-            message->has_slice = true;
-            message->used = 0;
-        }
-        const size_t there = GRPC_SLICE_LENGTH(message->slice) - message->used;
-        const size_t count = there < size ? there : size;
-        memcpy(into, GRPC_SLICE_START_PTR(message->slice) + message->used, count);
-        into += count;
-        size -= count;
-        message->used += count;
-        if (count == there) {
-            grpc_slice_unref(message->slice);
-            message->has_slice = false;
-        }
-    }
-    return true;
-}
-
-void corral_rpc_message_free(corral_rpc_message *message)
-{
-    if (message->has_slice) grpc_slice_unref(message->slice);
-    grpc_byte_buffer_reader_destroy(&message->reader);
-    grpc_byte_buffer_destroy(message->buffer);
-    free(message);
-}
-
-// --- counting what is open
 // ------------------------------------------------------------------------------------------------
 
 static void opened(corral_rpc *rpc)
@@ -299,7 +225,7 @@ static void on_read(rpc_tag *tag, bool ok)
     grpc_byte_buffer *buffer = stream->incoming;
     stream->incoming = NULL;
     if (ok && buffer != NULL) {
-        corral_rpc_message *message = wrap_message(buffer);
+        corral_rpc_message *message = corral_rpc_wrap(buffer);
         if (message != NULL) stream->events->received(stream->context, message);
         read_next(stream);
     } else if (!stream->is_client) {
@@ -420,46 +346,11 @@ void corral_rpc_release(corral_rpc_stream *stream)
 // --- dialling
 // -------------------------------------------------------------------------------------------------------------
 
-static grpc_arg integer(const char *key, int value)
-{
-    return (grpc_arg){.type = GRPC_ARG_INTEGER, .key = (char *)(uintptr_t)key, .value.integer = value};
-}
-
-static grpc_channel *create_channel(const corral_address *address)
-{
-    grpc_arg args[] = {
-        integer(GRPC_ARG_ENABLE_HTTP_PROXY, 0),
-        integer(GRPC_ARG_ENABLE_RETRIES, 0),
-        integer(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1), // a connection of its own, closed with the channel
-        integer(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, MESSAGE_LIMIT),
-        integer(GRPC_ARG_KEEPALIVE_TIME_MS, KEEPALIVE_MS),
-        integer(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, KEEPALIVE_MS),
-        integer(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1),
-        integer(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0),
-        integer(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 10000), // also how long one attempt may take
-    };
-    const grpc_channel_args list = {sizeof args / sizeof args[0], args};
-    grpc_channel_credentials *credentials = grpc_insecure_credentials_create();
-    grpc_channel *channel = grpc_channel_create(address->target, credentials, &list);
-    grpc_channel_credentials_release(credentials);
-    return channel;
-}
-
-static grpc_call *create_call(grpc_channel *channel, grpc_completion_queue *queue, const char *method,
-                              gpr_timespec deadline)
-{
-    const grpc_slice name = grpc_slice_from_copied_string(method);
-    grpc_call *call =
-        grpc_channel_create_call(channel, NULL, GRPC_PROPAGATE_DEFAULTS, queue, name, NULL, deadline, NULL);
-    grpc_slice_unref(name);
-    return call;
-}
-
 corral_status corral_rpc_open(corral_rpc *rpc, const corral_address *address, const corral_rpc_events *events,
                               void *context, corral_rpc_stream **out_stream)
 {
-    grpc_channel *channel = create_channel(address);
-    grpc_call *call = create_call(channel, rpc->queue, TALK, gpr_inf_future(GPR_CLOCK_REALTIME));
+    grpc_channel *channel = corral_rpc_dial(address);
+    grpc_call *call = corral_rpc_call(channel, rpc->queue, TALK, gpr_inf_future(GPR_CLOCK_REALTIME));
     corral_rpc_stream *stream = create_stream(rpc, channel, call);
     if (stream == NULL) {
         grpc_call_unref(call);
@@ -527,7 +418,7 @@ void corral_rpc_answer(corral_rpc_question *question, const void *bytes, size_t 
 static void on_question(rpc_tag *tag, bool ok)
 {
     corral_rpc_question *question = tag->owner;
-    if (ok && question->incoming != NULL) question->message = wrap_message(question->incoming);
+    if (ok && question->incoming != NULL) question->message = corral_rpc_wrap(question->incoming);
     if (question->message != NULL)
         question->rpc->config.asked(question->rpc->config.context, question);
     else
@@ -602,13 +493,13 @@ static corral_status start_server(corral_rpc *rpc)
 {
     const corral_address *address = rpc->config.listen;
     grpc_arg args[] = {
-        integer(GRPC_ARG_ALLOW_REUSEPORT, 0),
-        integer(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, MESSAGE_LIMIT),
-        integer(GRPC_ARG_KEEPALIVE_TIME_MS, KEEPALIVE_MS),
-        integer(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, KEEPALIVE_MS),
-        integer(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1),
-        integer(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0),
-        integer(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1000),
+        corral_rpc_integer(GRPC_ARG_ALLOW_REUSEPORT, 0),
+        corral_rpc_integer(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, MESSAGE_LIMIT),
+        corral_rpc_integer(GRPC_ARG_KEEPALIVE_TIME_MS, KEEPALIVE_MS),
+        corral_rpc_integer(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, KEEPALIVE_MS),
+        corral_rpc_integer(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1),
+        corral_rpc_integer(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0),
+        corral_rpc_integer(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1000),
     };
     const grpc_channel_args list = {sizeof args / sizeof args[0], args};
     rpc->server = grpc_server_create(&list, NULL);
@@ -628,23 +519,6 @@ static corral_status start_server(corral_rpc *rpc)
 // --- the thread
 // -----------------------------------------------------------------------------------------------------------
 
-// What it has to say is for its own developers; ours are the sentences.
-static void log_line(gpr_log_func_args *line)
-{
-    corral_log(CORRAL_LOG_DEBUG, "gRPC: %s", line->message);
-}
-
-static void start_grpc(void)
-{
-    gpr_set_log_function(log_line);
-    grpc_init();
-}
-
-static gpr_timespec in_ns(int64_t wait_ns)
-{
-    return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_nanos(wait_ns, GPR_TIMESPAN));
-}
-
 // What the thread that started a batch had written is ours to read from here on. gRPC sees to that, too, but
 // in a way that no tool for finding races can follow.
 static void run_tag(corral_rpc *rpc, rpc_tag *tag, bool ok)
@@ -660,7 +534,8 @@ static void *run_queue(void *context)
     int64_t next_tick = corral_now_ns();
     for (;;) {
         const int64_t wait = next_tick - corral_now_ns();
-        const grpc_event event = grpc_completion_queue_next(rpc->queue, in_ns(wait > 0 ? wait : 0), NULL);
+        const grpc_event event =
+            grpc_completion_queue_next(rpc->queue, corral_rpc_in_ns(wait > 0 ? wait : 0), NULL);
         if (event.type == GRPC_QUEUE_SHUTDOWN) return NULL;
         if (event.type == GRPC_OP_COMPLETE) run_tag(rpc, event.tag, event.success != 0);
         // What just happened may have made something due: an event always asks again.
@@ -679,7 +554,7 @@ static corral_status start_thread(corral_rpc *rpc)
 static void abandon_server(corral_rpc *rpc)
 {
     grpc_server_shutdown_and_notify(rpc->server, rpc->queue, &rpc->shutdown_tag);
-    grpc_completion_queue_next(rpc->queue, in_ns(CORRAL_SECOND), NULL);
+    grpc_completion_queue_next(rpc->queue, corral_rpc_in_ns(CORRAL_SECOND), NULL);
     grpc_server_destroy(rpc->server);
     rpc->server = NULL;
 }
@@ -687,7 +562,8 @@ static void abandon_server(corral_rpc *rpc)
 static void free_rpc(corral_rpc *rpc)
 {
     grpc_completion_queue_shutdown(rpc->queue);
-    while (grpc_completion_queue_next(rpc->queue, in_ns(CORRAL_SECOND), NULL).type == GRPC_OP_COMPLETE) {
+    while (grpc_completion_queue_next(rpc->queue, corral_rpc_in_ns(CORRAL_SECOND), NULL).type ==
+           GRPC_OP_COMPLETE) {
     }
     grpc_completion_queue_destroy(rpc->queue);
     grpc_shutdown_blocking();
@@ -703,7 +579,7 @@ corral_status corral_rpc_start(const corral_rpc_config *config, corral_rpc **out
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    start_grpc();
+    corral_rpc_init();
     rpc->config = *config;
     rpc->queue = grpc_completion_queue_create_for_next(NULL);
     rpc->incoming_tag = (rpc_tag){on_call, rpc};
@@ -756,93 +632,4 @@ void corral_rpc_stop(corral_rpc *rpc)
 uint16_t corral_rpc_port(const corral_rpc *rpc)
 {
     return rpc->port;
-}
-
-// --- asking once
-// ------------------------------------------------------------------------------------------------------------
-
-// One call on a queue of its own.
-typedef struct rpc_ask {
-    grpc_metadata_array initial, trailing;
-    grpc_byte_buffer *request, *reply;
-    grpc_status_code code;
-    grpc_slice details;
-} rpc_ask;
-
-static void run_ask(const corral_address *address, const char *method, int64_t timeout_ns, rpc_ask *ask)
-{
-    grpc_completion_queue *queue = grpc_completion_queue_create_for_next(NULL);
-    grpc_channel *channel = create_channel(address);
-    grpc_call *call = create_call(channel, queue, method, in_ns(timeout_ns));
-    const grpc_op ops[] = {
-        {.op = GRPC_OP_SEND_INITIAL_METADATA},
-        {.op = GRPC_OP_SEND_MESSAGE, .data.send_message.send_message = ask->request},
-        {.op = GRPC_OP_SEND_CLOSE_FROM_CLIENT},
-        {.op = GRPC_OP_RECV_INITIAL_METADATA,
-         .data.recv_initial_metadata.recv_initial_metadata = &ask->initial},
-        {.op = GRPC_OP_RECV_MESSAGE, .data.recv_message.recv_message = &ask->reply},
-        {.op = GRPC_OP_RECV_STATUS_ON_CLIENT,
-         .data.recv_status_on_client = {.trailing_metadata = &ask->trailing,
-                                        .status = &ask->code,
-                                        .status_details = &ask->details}},
-    };
-    // The call's own deadline ends the wait.
-    if (grpc_call_start_batch(call, ops, sizeof ops / sizeof ops[0], call, NULL) == GRPC_CALL_OK)
-        grpc_completion_queue_next(queue, gpr_inf_future(GPR_CLOCK_REALTIME), NULL);
-    grpc_call_unref(call);
-    grpc_channel_destroy(channel);
-    grpc_completion_queue_shutdown(queue);
-    while (grpc_completion_queue_next(queue, gpr_inf_future(GPR_CLOCK_REALTIME), NULL).type !=
-           GRPC_QUEUE_SHUTDOWN) {
-    }
-    grpc_completion_queue_destroy(queue);
-}
-
-static corral_status take_reply(const corral_address *address, rpc_ask *ask, uint8_t **out_reply,
-                                size_t *out_size)
-{
-    if (ask->code != GRPC_STATUS_OK || ask->reply == NULL) {
-        const size_t length = GRPC_SLICE_LENGTH(ask->details);
-        return corral_fail(CORRAL_ERROR_LOST, "no node answers at %s (%.*s)", address->text,
-                           length < 200 ? (int)length : 200,
-                           (const char *)GRPC_SLICE_START_PTR(ask->details));
-    }
-    const size_t size = grpc_byte_buffer_length(ask->reply);
-    corral_rpc_message *message = wrap_message(ask->reply);
-    ask->reply = NULL;
-    uint8_t *bytes = malloc(size + 1);
-    if (message == NULL || bytes == NULL || !corral_rpc_message_read(message, bytes, size)) {
-        free(bytes);
-        if (message != NULL) corral_rpc_message_free(message);
-        return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for the answer of %s", address->text);
-    }
-    corral_rpc_message_free(message);
-    *out_reply = bytes;
-    *out_size = size;
-    return CORRAL_OK;
-}
-
-corral_status corral_rpc_ask(const corral_address *address, const char *method, const void *bytes,
-                             size_t size, int64_t timeout_ns, uint8_t **out_reply, size_t *out_size)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    start_grpc();
-    rpc_ask ask = {.code = GRPC_STATUS_UNKNOWN, .details = grpc_empty_slice()};
-    grpc_metadata_array_init(&ask.initial);
-    grpc_metadata_array_init(&ask.trailing);
-    grpc_slice slice = grpc_slice_from_copied_buffer(bytes, size);
-    ask.request = grpc_raw_byte_buffer_create(&slice, 1);
-    grpc_slice_unref(slice);
-    run_ask(address, method, timeout_ns, &ask);
-    const corral_status status = take_reply(address, &ask, out_reply, out_size);
-    grpc_byte_buffer_destroy(ask.request);
-    if (ask.reply != NULL) grpc_byte_buffer_destroy(ask.reply);
-    grpc_slice_unref(ask.details);
-    grpc_metadata_array_destroy(&ask.initial);
-    grpc_metadata_array_destroy(&ask.trailing);
-    grpc_shutdown_blocking();
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return status;
 }
