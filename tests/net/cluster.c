@@ -86,6 +86,7 @@ static void a_killed_actor_comes_back(void)
     group.transport = CORRAL_TRANSPORT_GRPC;
     rig_open(&run, &cluster, &group);
     rig_publish(&run, 1);
+    CU_ASSERT_TRUE(rig_until(&run, &run.ready, 2, 20));
     CU_ASSERT_TRUE(rig_until(&run, &run.fragments, 20, 20));
     pid_t worker;
     CU_ASSERT_EQUAL_FATAL(rig_find("actors_test_worker", &worker, 1), 1);
@@ -131,7 +132,7 @@ static void two_nodes_share_the_work(void)
     rig_publish(&run, 1);
     CU_ASSERT_TRUE(rig_until(&run, &run.ready, 2, 10));
     CU_ASSERT_TRUE(rig_until(&run, &run.remote, 20, 20));
-    CU_ASSERT_TRUE(run.remote < run.fragments); // the head's node is on this host: shared memory
+    CU_ASSERT_TRUE(rig_until(&run, &run.local, 20, 20)); // the head's node is on this host: shared memory
     const char *note = NULL;
     CU_ASSERT_TRUE(corral_cluster_levels_agree(run.cluster, &note));
     char *json = NULL;
@@ -157,6 +158,7 @@ static void a_node_dies(void)
     const corral_group_config group = rig_group("fill", 2);
     rig_open(&run, &cluster, &group);
     rig_publish(&run, 1);
+    CU_ASSERT_TRUE(rig_until(&run, &run.ready, 2, 20));
     CU_ASSERT_TRUE(rig_until(&run, &run.remote, 20, 20));
     kill(member, SIGKILL);
     rig_wait(member);

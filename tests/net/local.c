@@ -111,6 +111,7 @@ static void a_killed_actor_comes_back(void)
     const corral_group_config group = rig_group("fill", 2);
     open_own(&run, &group);
     rig_publish(&run, 3);
+    CU_ASSERT_TRUE(rig_until(&run, &run.ready, 2, 10));
     CU_ASSERT_TRUE(rig_until(&run, &run.fragments, 100, 10));
     pid_t workers[4];
     CU_ASSERT_EQUAL_FATAL(rig_find("actors_test_worker", workers, 4), 2);

@@ -239,6 +239,7 @@ static void take(rig_run *run, const corral_group_event *event)
         check_fragment(run, event);
         run->fragments++;
         run->remote += event->remote;
+        run->local += !event->remote;
         corral_group_release(run->group, event);
         lease(run, event->actor, event->tag);
         return;

@@ -46,7 +46,7 @@ static inline const unsigned char *pattern_of(const test_fragment *fragment)
 typedef struct rig_run {
     corral_cluster *cluster;
     corral_group *group;
-    unsigned ready, lost, down, failed, fragments, remote;
+    unsigned ready, lost, down, failed, fragments, local, remote;
     char reason[2048];    // of the last LOST, DOWN or FAILED
     uint64_t sum;         // of all fragments' bytes
     test_request request; // of the next leases
