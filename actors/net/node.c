@@ -285,9 +285,12 @@ static corral_status watch_signals(node *n, sigset_t *out_before)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, out_before);
     sigemptyset(&ours);
-    sigaddset(&ours, SIGTERM);
-    sigaddset(&ours, SIGINT);
-    sigaddset(&ours, SIGHUP);
+    const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        struct sigaction now;
+        // Whoever starts us may have seen to it that we do not hear it: nohup, or a shell's "&".
+        if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN) sigaddset(&ours, numbers[i]);
+    }
     const int fd = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
     if (fd < 0) return corral_fail_errno(CORRAL_ERROR_IO, errno, "cannot wait for signals");
     return node_watch_start(n, &n->signals, WATCH_SIGNALS, fd, n);

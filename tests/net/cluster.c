@@ -147,6 +147,26 @@ static void two_nodes_share_the_work(void)
     rig_end();
 }
 
+static void levels_that_differ_are_named(void)
+{
+    rig_begin();
+    char address[64];
+    const pid_t head = rig_head("1", "", address);
+    setenv("CORRAL_CPU_LEVEL", "abacus", 1);
+    const pid_t member = rig_member(address, "1");
+    unsetenv("CORRAL_CPU_LEVEL");
+    corral_cluster_config config = cluster_at(address);
+    corral_cluster *cluster = NULL;
+    const char *note = NULL;
+    TEST_OK(corral_cluster_connect(&config, &cluster));
+    CU_ASSERT_FALSE(corral_cluster_levels_agree(cluster, &note));
+    CU_ASSERT_PTR_NOT_NULL(strstr(note, "node 2 at level abacus"));
+    corral_cluster_disconnect(cluster);
+    rig_stop(member);
+    rig_stop(head);
+    rig_end();
+}
+
 // Its actors are placed again, where there is room.
 static void a_node_dies(void)
 {
@@ -296,6 +316,7 @@ int main(void)
                         {"a killed actor comes back", a_killed_actor_comes_back},
                         {"a hanging actor far away is killed", a_hanging_actor_far_away_is_killed},
                         {"two nodes share the work", two_nodes_share_the_work},
+                        {"levels that differ are named", levels_that_differ_are_named},
                         {"a node dies", a_node_dies},
                         {"a node dies and there is no room", a_node_dies_and_there_is_no_room},
                         {"the head dies", the_head_dies},

@@ -73,7 +73,7 @@ typedef enum corral_group_event_kind {
     CORRAL_GROUP_ACTOR_READY, // started (again), has the newest weights: may be leased to
     CORRAL_GROUP_FRAGMENT,    // a filled block: give back with corral_group_release()
     CORRAL_GROUP_ACTOR_LOST,  // gone with its open leases; it is being restarted
-    CORRAL_GROUP_ACTOR_DOWN,  // gone for good
+    CORRAL_GROUP_ACTOR_DOWN,  // gone for good; follows its last LOST
     CORRAL_GROUP_FAILED,      // no actor can come any more: the only agent or the head is gone
 } corral_group_event_kind;
 

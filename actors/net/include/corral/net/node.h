@@ -22,8 +22,8 @@ typedef struct corral_node_config {
     const char *token;     // NULL: as in corral_cluster_config; a head makes one
     const char *faults;    // see net/faults.h
     bool insecure;         // allow an address that is not loopback without TLS
-    int embedded_fd;       // >= 0: our driver's end of a socket: the node writes its address and token there
-                           // when it is up, and ends when the other end closes; -1: a node started by hand
+    int embedded_fd; // >= 0: one end of a corral_message_pair() whose other end our driver holds: it is our
+                     // first session, and the node ends when it closes; -1: a node started by hand
 } corral_node_config;
 
 corral_node_config corral_node_config_default(void);
