@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const char *const algorithms[] = {"ppo", NULL};
+static const char *const algorithms[] = {"ppo", "dqn", NULL};
 static const char *const transports[] = {"shared_memory", "grpc", NULL};
 static const char *const activations[] = {"tanh", "relu", NULL};
 static const char *const initialisations[] = {"orthogonal", "fan_in", NULL};
@@ -119,9 +119,39 @@ const corral_field corral_train_fields[] = {
     FLOAT("ppo.reward_clip", ppo.reward_clip, 0, 1e30,
           "Bound of rewards as the update sees them; metrics show them raw; 0: off"),
     FLOAT("ppo.adam_epsilon", ppo.adam_epsilon, 1e-16, 1, "Adam's epsilon"),
+    INT("dqn.train_freq", dqn.train_freq, 1, 1e9,
+        "Environment steps between updates, of all environments together"),
+    INT("dqn.gradient_steps", dqn.gradient_steps, 0, 1e6,
+        "Minibatches of an update; 0: as many as dqn.train_freq"),
+    INT("dqn.minibatch", dqn.minibatch, 1, 1e6, "Rows of a minibatch"),
+    INT("dqn.buffer_size", dqn.buffer_size, 1, 4294967295.0, "Rows of the replay"),
+    INT("dqn.learning_starts", dqn.learning_starts, 0, 1e9, "No update before the replay has this many rows"),
+    INT("dqn.n_step", dqn.n_step, 1, 1000, "Rewards that a target sums up"),
+    INT("dqn.target_update", dqn.target_update, 0, 1e15,
+        "Environment steps between updates of the target network; 0: with each minibatch"),
+    FLOAT("dqn.tau", dqn.tau, 1e-9, 1, "Step of the target network towards the online one; 1: a copy"),
+    FLOAT("dqn.gamma", dqn.gamma, 0, 1, "Discount"),
+    SCHEDULE("dqn.learning_rate", dqn.learning_rate, 0, 10,
+             "Adam's step size: a number, or linear(FROM) or linear(FROM, TO)"),
+    FLOAT("dqn.epsilon_start", dqn.epsilon_start, 0, 1, "Share of exploring actions at the start"),
+    FLOAT("dqn.epsilon_end", dqn.epsilon_end, 0, 1, "Share of exploring actions once it has fallen"),
+    FLOAT("dqn.exploration_fraction", dqn.exploration_fraction, 0, 1,
+          "Part of the schedules' steps over which it falls"),
+    BOOL("dqn.double_q", dqn.double_q, "The online network chooses the action whose target is taken"),
+    BOOL("dqn.dueling", dqn.dueling, "A value and advantages instead of the worths of actions alone"),
+    FLOAT("dqn.huber_delta", dqn.huber_delta, 0, 1e9,
+          "Error beyond which the loss is linear; 0: squared everywhere"),
+    FLOAT("dqn.priority_alpha", dqn.priority_alpha, 0, 10,
+          "How much errors decide which rows are drawn; 0: all alike"),
+    SCHEDULE("dqn.priority_beta", dqn.priority_beta, 0, 1,
+             "How much weights undo that: a number, or linear(FROM, TO)"),
+    FLOAT("dqn.max_grad_norm", dqn.max_grad_norm, 0, 1e9, "Clip of the gradient's global norm; 0: off"),
+    FLOAT("dqn.adam_epsilon", dqn.adam_epsilon, 1e-16, 1, "Adam's epsilon"),
     INT("checkpoint.every", checkpoint.every, 0, 1e15,
         "Environment steps between checkpoints; 0: only the best and the last"),
     INT("checkpoint.keep", checkpoint.keep, 1, 100000, "Checkpoints that are kept besides the best"),
+    BOOL("checkpoint.replay", checkpoint.replay,
+         "Save the replay too, so that a resumed run goes on as if it had not stopped"),
     INT("max_bad_updates", max_bad_updates, 1, 1000000,
         "Updates in a row skipped as not finite before the run fails"),
     {NULL, CORRAL_FIELD_BOOL, 0, 0, 0, NULL, NULL},
@@ -161,9 +191,48 @@ corral_train_config corral_train_config_default(void)
                 .max_grad_norm = 0.5,
                 .normalize_advantage = true,
                 .adam_epsilon = 1e-5},
+        .dqn = {.train_freq = 32,
+                .gradient_steps = 8,
+                .minibatch = 64,
+                .buffer_size = 50000,
+                .learning_starts = 1000,
+                .n_step = 1,
+                .target_update = 500,
+                .tau = 1,
+                .gamma = 0.99,
+                .learning_rate = {5e-4, 5e-4},
+                .epsilon_start = 1,
+                .epsilon_end = 0.05,
+                .exploration_fraction = 0.1,
+                .double_q = true,
+                .dueling = true,
+                .huber_delta = 1,
+                .priority_beta = {0.4, 1},
+                .max_grad_norm = 10,
+                .adam_epsilon = 1e-8},
         .checkpoint = {.keep = 3},
         .max_bad_updates = 10,
     };
+}
+
+const char *corral_algorithm_name(int32_t algorithm)
+{
+    return algorithms[algorithm];
+}
+
+static corral_status check_dqn(const corral_train_config *config)
+{
+    const corral_dqn_config *dqn = &config->dqn;
+    if (dqn->train_freq % config->envs != 0)
+        return corral_fail(CORRAL_ERROR_INVALID,
+                           "dqn.train_freq: %lld steps cannot be shared out evenly among %lld environments; "
+                           "make it a multiple of envs",
+                           (long long)dqn->train_freq, (long long)config->envs);
+    if (dqn->learning_starts > dqn->buffer_size)
+        return corral_fail(CORRAL_ERROR_INVALID,
+                           "dqn.learning_starts: a replay of %lld rows never has %lld; raise dqn.buffer_size",
+                           (long long)dqn->buffer_size, (long long)dqn->learning_starts);
+    return CORRAL_OK;
 }
 
 corral_status corral_train_config_check(const corral_train_config *config)
@@ -177,6 +246,8 @@ corral_status corral_train_config_check(const corral_train_config *config)
     if (config->ppo.kl_target > 0 && config->ppo.kl_coefficient == 0)
         return corral_fail(CORRAL_ERROR_INVALID,
                            "ppo.kl_target: it adapts ppo.kl_coefficient, which is 0; set both or neither");
+    corral_status status = config->algorithm == CORRAL_ALGORITHM_DQN ? check_dqn(config) : CORRAL_OK;
+    if (status != CORRAL_OK) return status;
     environment_setup setup;
     return environment_setup_init(&setup, config->env, &config->env_params);
 }

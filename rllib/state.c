@@ -110,7 +110,7 @@ corral_status train_state_write(const char *path, const train_state *state, cons
 {
     cJSON *root = cJSON_CreateObject();
     cJSON_AddStringToObject(root, "format", format);
-    cJSON_AddStringToObject(root, "algorithm", "ppo");
+    cJSON_AddStringToObject(root, "algorithm", corral_algorithm_name(config->algorithm));
     add_environment(root, config, env_id);
     cJSON_AddNumberToObject(root, "seed", (double)config->seed);
     for (int i = 0; i < COUNTERS; i++) {

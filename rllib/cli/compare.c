@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The Corral authors
 
 /// Compares what the determinism contract promises: policy, optimizer and state of two runs' last
-/// checkpoints.
+/// checkpoints, and the target network and the replay where both have one.
 #include "cli.h"
 
 #include "corral/base/file.h"
@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const size_t size_limit = (size_t)1 << 31;
 
@@ -105,11 +106,23 @@ static void tell_text(const char *file, const side *a, const side *b)
     printf("%s: line %zu differs: %s in %s, %s in %s\n", file, line, left, a->name, right, b->name);
 }
 
+static bool has(const side *s, const char *file)
+{
+    char *path = corral_format("%s/%s", s->checkpoint, file);
+    const bool there = path != NULL && access(path, F_OK) == 0;
+    free(path);
+    return there;
+}
+
+enum { ALWAYS = 3 }; // files that each checkpoint has
+
 static corral_status compare(side *a, side *b, bool *out_equal)
 {
-    static const char *const files[] = {"policy.safetensors", "optimizer.safetensors", "state.json"};
+    static const char *const files[] = {"policy.safetensors", "optimizer.safetensors", "state.json",
+                                        "target.safetensors", "replay.safetensors"};
     *out_equal = true;
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        if (i >= ALWAYS && !(has(a, files[i]) && has(b, files[i]))) continue;
         corral_status status = read_side(a, files[i]);
         if (status == CORRAL_OK) status = read_side(b, files[i]);
         if (status != CORRAL_OK) return status;

@@ -38,7 +38,8 @@ progress *progress_start(const corral_train_config *config, const char *run_fold
     p->run_folder = run_folder;
     p->target = config->stop.target_return;
     p->curve_every = 1;
-    snprintf(p->title, sizeof p->title, "ppo on %s, seed %lld", config->env, (long long)config->seed);
+    snprintf(p->title, sizeof p->title, "%s on %s, seed %lld", corral_algorithm_name(config->algorithm),
+             config->env, (long long)config->seed);
     return p;
 }
 
@@ -108,8 +109,20 @@ static void draw_returns(screen *s, const progress *p, const corral_train_report
         screen_row(s, "evaluation", "none yet");
 }
 
+static void draw_q_update(screen *s, const corral_train_report *r)
+{
+    screen_row(s, "losses", "%.4g, errors %.4g of worths %.4g", r->loss, r->td_error, r->q_mean);
+    screen_row(s, "exploring", "%.1f %% of the actions", 100 * r->epsilon);
+    screen_row(s, "replay", "%llu rows", (unsigned long long)r->replay_rows);
+    screen_row(s, "learning", "rate %.3g, %llu updates", r->learning_rate, (unsigned long long)r->updates);
+}
+
 static void draw_update(screen *s, const corral_train_report *r)
 {
+    if (r->algorithm == CORRAL_ALGORITHM_DQN) {
+        draw_q_update(s, r);
+        return;
+    }
     screen_row(s, "losses", "policy %.4f, value %.4f", r->policy_loss, r->value_loss);
     screen_row(s, "policy", "KL %.4f, clipped %.0f %%, entropy %.3f", r->approx_kl, 100 * r->clip_fraction,
                r->entropy);
@@ -155,7 +168,10 @@ static void print_line(const corral_train_report *r)
     printf("%10llu steps %9.0f/s", (unsigned long long)r->env_steps, speed(r));
     if (r->episodes > 0) printf("  return %7.1f", r->return_mean);
     if (r->evaluations > 0) printf("  evaluation %7.1f%s", r->eval_mean, r->evaluated ? "*" : " ");
-    printf("  KL %.4f  entropy %.3f\n", r->approx_kl, r->entropy);
+    if (r->algorithm == CORRAL_ALGORITHM_DQN)
+        printf("  exploring %.1f %%  error %.3g\n", 100 * r->epsilon, r->td_error);
+    else
+        printf("  KL %.4f  entropy %.3f\n", r->approx_kl, r->entropy);
     fflush(stdout);
 }
 

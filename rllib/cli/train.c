@@ -102,7 +102,7 @@ static int run(const cli_command *self, int argc, char **argv)
 {
     train_flags f = {0};
     const cli_flag flags[] = {
-        {"--algo", "NAME", "What learns: ppo", NULL, NULL, "algorithm"},
+        {"--algo", "NAME", "What learns: ppo or dqn", NULL, NULL, "algorithm"},
         {"--env", "ID", "The environment: an id, or FILE.so:ID of a plug-in", NULL, NULL, "env"},
         {"--workers", "N", "Rollout worker processes; 0 steps inside the learner", NULL, NULL, "workers"},
         {"--seed", "S", "Everything random follows from it", NULL, NULL, "seed"},

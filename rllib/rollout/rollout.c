@@ -22,6 +22,7 @@ struct rollout_slice {
     uint32_t observation_size;
     bool started;         // reset or loaded
     uint64_t next_step;   // of each environment
+    double exploration;   // share of exploring actions in the fragment that was asked for
     uint64_t *action_key; // [env] stream of action noise
     // one step of all environments
     float *observation; // [env, observation_size]: what is acted on next
@@ -53,7 +54,7 @@ corral_status rollout_config_init(rollout_config *rollout, const corral_train_co
     memcpy(&rollout->env_params, &config->env_params, sizeof rollout->env_params);
     rollout->max_episode_steps = config->max_episode_steps;
     rollout->run_seed = (uint64_t)config->seed;
-    rollout->steps = (uint32_t)config->ppo.steps;
+    rollout->steps = (uint32_t)corral_train_config_rollout_steps(config);
     memcpy(&rollout->policy, policy, sizeof rollout->policy);
     return CORRAL_OK;
 }
@@ -196,6 +197,7 @@ corral_status rollout_slice_seek(rollout_slice *slice, const rollout_request *re
     const size_t observations = (size_t)slice->env_count * slice->layout.spec.observation_bytes;
     const corral_env_rows rows = {slice->observation, slice->layout.spec.observation_bytes};
     corral_status status = CORRAL_OK;
+    slice->exploration = request->exploration;
     if (request->state_bytes > 0) {
         if (request->state_bytes != states + observations)
             return corral_fail(CORRAL_ERROR_CORRUPT, "a request's state has %u bytes where %zu are expected",
@@ -376,6 +378,7 @@ corral_status rollout_slice_collect(rollout_slice *s, corral_policy *policy, uin
     if (capacity < s->layout.capacity)
         return corral_fail(CORRAL_ERROR_FULL, "a block of %zu bytes is too small for a fragment of %zu",
                            capacity, s->layout.capacity);
+    corral_policy_set_exploration(policy, s->exploration);
     memset(s->episode_start, 0, s->env_count * sizeof *s->episode_start);
     uint32_t ended_count = 0, failed_count = 0;
     for (uint32_t t = 0; t < steps; t++) {

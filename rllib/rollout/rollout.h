@@ -37,9 +37,10 @@ typedef struct rollout_request {
     uint32_t state_bytes; // of everything that follows
     uint64_t first_step;  // step number, per environment, of the first row
     uint64_t policy_version;
+    double exploration; // share of exploring actions; policies that draw actions anyway take no notice
 } rollout_request;
 
-_Static_assert(sizeof(rollout_request) == 32, "requests are part of the wire format");
+_Static_assert(sizeof(rollout_request) == 40, "requests are part of the wire format");
 
 typedef struct rollout_slice rollout_slice;
 

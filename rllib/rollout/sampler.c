@@ -68,6 +68,7 @@ struct sampler {
     void *packed;
     size_t packed_size;
     uint64_t version;
+    double exploration;
     // with workers
     corral_cluster *cluster;
     corral_group *group;
@@ -245,6 +246,11 @@ corral_status sampler_publish(sampler *s, const corral_policy *policy)
     return CORRAL_OK;
 }
 
+void sampler_explore(sampler *s, double epsilon)
+{
+    s->exploration = epsilon;
+}
+
 // --- requests ---------------------------------------------------------------------------------------------
 
 /// Writes a lease's request; with state where the player does not stand at `first_step`, and where it fits.
@@ -255,7 +261,8 @@ static size_t write_request(sampler *s, const slice *sl, uint64_t first_step, bo
                                .env_begin = sl->env_begin,
                                .env_count = sl->env_count,
                                .first_step = first_step,
-                               .policy_version = s->version};
+                               .policy_version = s->version,
+                               .exploration = s->exploration};
     if (with_state) request.state_bytes = (uint32_t)(states + observations);
     memcpy(out, &request, sizeof request);
     if (!with_state) return sizeof request;
@@ -287,6 +294,7 @@ static void collect_local_slice(void *context, size_t index, unsigned thread)
     const rollout_request request = {
         .env_count = sl->env_count,
         .first_step = round->first_step,
+        .exploration = s->exploration,
         .state_bytes = sl->holder == NOBODY && s->have_states
                            ? (uint32_t)(sl->env_count * (s->state_bytes + s->observation_bytes))
                            : 0,

@@ -48,6 +48,9 @@ void sampler_destroy(sampler *s);
 /// The weights of the next round.
 CORRAL_MUST_USE corral_status sampler_publish(sampler *s, const corral_policy *policy);
 
+/// The share of exploring actions of the next rounds; 0 at first. For Q-networks.
+void sampler_explore(sampler *s, double epsilon);
+
 /// Collects one round from step `first_step` (per environment). `*out_fragments` has sampler_slice_count()
 /// entries in the order of their environments, readable until sampler_release().
 CORRAL_MUST_USE corral_status sampler_collect(sampler *s, uint64_t first_step,

@@ -53,6 +53,7 @@ static double when(bool known, double value)
 static size_t list_metrics(const corral_train_report *r, metric *out)
 {
     const bool episodes = r->episodes > 0, evaluated = r->evaluated;
+    const bool ppo = r->algorithm == CORRAL_ALGORITHM_PPO, dqn = r->algorithm == CORRAL_ALGORITHM_DQN;
     uint64_t dropped = 0;
     for (int i = 0; i < CORRAL_DROP_REASONS; i++)
         dropped += r->fragments_dropped[i];
@@ -71,16 +72,20 @@ static size_t list_metrics(const corral_train_report *r, metric *out)
         {"eval/mean_ep_length", when(evaluated, r->eval_length)},
         {"eval/best_mean_reward", when(evaluated, r->best_mean)},
         {"train/loss", r->loss},
-        {"train/policy_gradient_loss", r->policy_loss},
-        {"train/value_loss", r->value_loss},
-        {"train/entropy_loss", -r->entropy},
-        {"train/approx_kl", r->approx_kl},
+        {"train/policy_gradient_loss", when(ppo, r->policy_loss)},
+        {"train/value_loss", when(ppo, r->value_loss)},
+        {"train/entropy_loss", when(ppo, -r->entropy)},
+        {"train/approx_kl", when(ppo, r->approx_kl)},
         {"train/kl", when(r->kl_penalised, r->kl)},
         {"train/kl_coefficient", when(r->kl_penalised, r->kl_coefficient)},
         {"train/infinite_kl", when(r->kl_penalised, (double)r->infinite_kl)},
-        {"train/clip_fraction", r->clip_fraction},
-        {"train/clip_range", r->clip_range},
+        {"train/clip_fraction", when(ppo, r->clip_fraction)},
+        {"train/clip_range", when(ppo, r->clip_range)},
         {"train/explained_variance", when(r->explained_variance_known, r->explained_variance)},
+        {"train/q_mean", when(dqn, r->q_mean)},
+        {"train/td_error", when(dqn, r->td_error)},
+        {"rollout/exploration_rate", when(dqn, r->epsilon)},
+        {"train/replay_rows", when(dqn, (double)r->replay_rows)},
         {"train/grad_norm", r->grad_norm},
         {"train/learning_rate", r->learning_rate},
         {"train/n_updates", (double)r->updates},
@@ -121,7 +126,8 @@ static char *name_of(const corral_train_config *config)
 {
     const char *env = strrchr(config->env, '/');
     char *name =
-        corral_format("%s-ppo", env != NULL && strstr(config->env, ".so") != NULL ? env + 1 : config->env);
+        corral_format("%s-%s", env != NULL && strstr(config->env, ".so") != NULL ? env + 1 : config->env,
+                      corral_algorithm_name(config->algorithm));
     for (char *c = name; c != NULL && *c != '\0'; c++)
         if (strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.", *c) == NULL) *c = '-';
     return name;

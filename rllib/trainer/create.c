@@ -15,12 +15,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const trainer_algorithm *const algorithms[] = {
+    [CORRAL_ALGORITHM_PPO] = &trainer_with_ppo,
+    [CORRAL_ALGORITHM_DQN] = &trainer_with_dqn,
+};
+
 static corral_policy_config policy_config_of(const corral_train_config *config,
                                              const environment_setup *setup)
 {
     const corral_network_config *network = &config->network;
     corral_policy_config policy;
     memset(&policy, 0, sizeof policy); // its bytes travel to the workers
+    policy.kind = algorithms[config->algorithm]->policy;
+    policy.dueling = policy.kind == CORRAL_POLICY_Q && config->dqn.dueling;
     policy.observation_size = setup->observation_size;
     policy.action_count = setup->action_count;
     policy.action_start = setup->action_start;
@@ -30,7 +37,7 @@ static corral_policy_config policy_config_of(const corral_train_config *config,
     policy.initialisation = (corral_initialisation)network->initialisation;
     policy.normalize_observation = network->normalize_observation;
     policy.observation_clip = network->observation_clip;
-    policy.normalize_reward = config->ppo.normalize_reward;
+    policy.normalize_reward = config->algorithm == CORRAL_ALGORITHM_PPO && config->ppo.normalize_reward;
     return policy;
 }
 
@@ -106,21 +113,6 @@ static corral_status open_folder(corral_trainer *trainer, const corral_train_opt
     return status;
 }
 
-/// The batch, with what this configuration wants of it.
-static corral_status create_batch(corral_trainer *trainer, const corral_policy_config *policy)
-{
-    const corral_train_config *config = &trainer->config;
-    corral_status status =
-        batch_init(&trainer->batch, (uint32_t)config->envs, (uint32_t)config->ppo.steps, policy);
-    if (status == CORRAL_OK && config->ppo.kl_coefficient > 0) status = batch_keep_log_probs(&trainer->batch);
-    if (status != CORRAL_OK || !config->ppo.normalize_reward) return status;
-    trainer->returns = calloc((size_t)config->envs, sizeof *trainer->returns);
-    return trainer->returns != NULL
-               ? CORRAL_OK
-               : corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for the returns of %lld environments",
-                             (long long)config->envs);
-}
-
 static void on_worker_lost(void *context, uint32_t worker, const char *reason, bool for_good)
 {
     corral_trainer *trainer = context;
@@ -153,11 +145,10 @@ static corral_status start(corral_trainer *trainer, const corral_train_options *
     if (status == CORRAL_OK) status = corral_policy_create(&policy, (uint64_t)config->seed, &trainer->policy);
     if (status == CORRAL_OK)
         status = rollout_config_init(&trainer->rollout, config, &trainer->setup, &policy);
-    if (status == CORRAL_OK) status = create_batch(trainer, &policy);
     if (status == CORRAL_OK)
-        status =
-            ppo_create(&config->ppo, (uint64_t)config->seed, trainer->policy, trainer->team, &trainer->ppo);
+        status = batch_init(&trainer->batch, (uint32_t)config->envs, trainer->rollout.steps, &policy);
     if (status == CORRAL_OK && options->init_from != NULL) status = init_from(trainer, options->init_from);
+    if (status == CORRAL_OK) status = trainer->algorithm->create(trainer);
     const sampler_config sampling = {
         .train = config,
         .setup = &trainer->setup,
@@ -171,6 +162,8 @@ static corral_status start(corral_trainer *trainer, const corral_train_options *
     if (status == CORRAL_OK && checkpoint != NULL) status = trainer_restore(trainer, checkpoint);
     // A run that goes on is touched last: should anything refuse to start, it stays as it was.
     if (status == CORRAL_OK && checkpoint != NULL) status = open_folder(trainer, options, checkpoint);
+    if (status == CORRAL_OK && checkpoint != NULL && trainer->folder != NULL && trainer->message[0] != '\0')
+        corral_run_folder_log(trainer->folder, trainer->message); // what was told before there was a log
     if (status == CORRAL_OK) status = sampler_publish(trainer->sampler, trainer->policy);
     if (trainer->state.env_steps >= (uint64_t)config->stop.steps) trainer->stop_reason = CORRAL_STOP_STEPS;
     return status;
@@ -184,6 +177,7 @@ corral_status corral_trainer_create(const corral_train_config *config, const cor
     corral_trainer *trainer = calloc(1, sizeof *trainer);
     if (trainer == NULL) return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a run");
     trainer->config = *config;
+    trainer->algorithm = algorithms[config->algorithm];
     if (options->callbacks != NULL) trainer->callbacks = *options->callbacks;
     trainer->started_ns = trainer->last_best_ns = corral_now_ns();
     char *checkpoint = NULL;
@@ -256,9 +250,8 @@ void corral_trainer_destroy(corral_trainer *trainer)
 {
     if (trainer == NULL) return;
     sampler_destroy(trainer->sampler);
-    ppo_destroy(trainer->ppo);
+    trainer->algorithm->destroy(trainer);
     batch_finish(&trainer->batch);
-    free(trainer->returns);
     snapshot_finish(&trainer->best);
     corral_policy_destroy(trainer->policy);
     corral_team_destroy(trainer->team);

@@ -7,6 +7,7 @@
 #include "corral/base/clock.h"
 #include "corral/base/file.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -58,12 +59,16 @@ static corral_status note_episodes(corral_trainer *trainer)
 static corral_status collect(corral_trainer *trainer)
 {
     const int64_t start = corral_now_ns();
+    const trainer_algorithm *algorithm = trainer->algorithm;
     const corral_fragment *fragments;
+    if (algorithm->exploration != NULL) sampler_explore(trainer->sampler, algorithm->exploration(trainer));
     corral_status status = sampler_collect(trainer->sampler, trainer->state.step, &fragments);
     if (status != CORRAL_OK) return status;
-    status = batch_gather(&trainer->batch, fragments, sampler_slice_count(trainer->sampler), trainer->policy);
+    const uint32_t count = sampler_slice_count(trainer->sampler);
+    status = batch_gather(&trainer->batch, fragments, count, trainer->policy);
+    if (status == CORRAL_OK && algorithm->take != NULL) algorithm->take(trainer, fragments, count);
     sampler_release(trainer->sampler);
-    trainer->state.step += (uint64_t)trainer->config.ppo.steps;
+    trainer->state.step += trainer->batch.steps;
     trainer->state.env_steps += trainer->batch.rows;
     if (status == CORRAL_OK) status = note_episodes(trainer);
     trainer->sample_ns += corral_now_ns() - start;
@@ -164,9 +169,17 @@ static corral_status evaluate_the_last(corral_trainer *trainer)
 
 // --- the iteration ----------------------------------------------------------------------------------------
 
+static double progress_of(const corral_trainer *trainer)
+{
+    const int64_t total =
+        trainer->config.schedule_steps > 0 ? trainer->config.schedule_steps : trainer->config.stop.steps;
+    return fmin(1.0, (double)trainer->state.env_steps / (double)total);
+}
+
 static corral_status iterate(corral_trainer *trainer)
 {
     trainer->evaluated = false;
+    trainer->progress = progress_of(trainer);
     corral_status status = collect(trainer);
     if (status != CORRAL_OK) return status;
     trainer->stepped = true;

@@ -69,10 +69,10 @@ static void show_message(corral_trainer *trainer, corral_train_report *out)
 void trainer_report(corral_trainer *trainer, corral_train_report *out)
 {
     const train_state *state = &trainer->state;
-    const ppo_result *update = &trainer->update;
     const double session = (double)(corral_now_ns() - trainer->started_ns) * 1e-9;
     sampler_stats runtime = sampler_get_stats(trainer->sampler);
     *out = (corral_train_report){
+        .algorithm = trainer->config.algorithm,
         .iteration = state->iteration,
         .env_steps = state->env_steps,
         .step_budget = (uint64_t)trainer->config.stop.steps,
@@ -94,23 +94,6 @@ void trainer_report(corral_trainer *trainer, corral_train_report *out)
         .eval_step = state->eval_step,
         .best_mean = state->best_mean,
         .best_step = state->best_step,
-        .policy_loss = update->policy_loss,
-        .value_loss = update->value_loss,
-        .entropy = update->entropy,
-        .approx_kl = update->approx_kl,
-        .clip_fraction = update->clip_fraction,
-        .explained_variance = trainer->explained_variance,
-        .explained_variance_known = trainer->explained_known,
-        .grad_norm = update->grad_norm,
-        .loss = update->loss,
-        .learning_rate = update->learning_rate,
-        .clip_range = update->clip_range,
-        .entropy_coefficient = update->entropy_coefficient,
-        .kl_penalised = trainer->config.ppo.kl_coefficient > 0,
-        .kl = update->kl,
-        .kl_coefficient = update->kl_coefficient,
-        .infinite_kl = state->infinite_kl,
-        .epochs_done = update->epochs,
         .bad_updates = state->bad_updates,
         .workers = (uint32_t)trainer->config.workers,
         .workers_alive = runtime.workers_alive,
@@ -124,5 +107,6 @@ void trainer_report(corral_trainer *trainer, corral_train_report *out)
         fmax(0.0, session - out->sample_seconds - out->learn_seconds - out->evaluate_seconds);
     memcpy(out->fragments_dropped, runtime.dropped, sizeof out->fragments_dropped);
     window_means(state, out);
+    trainer->algorithm->report(trainer, out);
     show_message(trainer, out);
 }

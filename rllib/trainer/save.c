@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The Corral authors
 
 /// Checkpoints of a run: checkpoints/<step>/{policy.safetensors, optimizer.safetensors, state.json,
-/// manifest.json}.
+/// manifest.json}, target.safetensors where the algorithm has a second network, and its other files.
 #include "trainer.h"
 
 #include "corral/base/clock.h"
@@ -15,19 +15,27 @@
 
 // --- a moment ---------------------------------------------------------------------------------------------
 
+static corral_policy *target_of(const corral_trainer *trainer)
+{
+    return trainer->algorithm->target != NULL ? trainer->algorithm->target(trainer) : NULL;
+}
+
 static corral_status reserve(snapshot *s, corral_trainer *trainer, size_t states, size_t observations)
 {
     if (s->policy != NULL) return CORRAL_OK;
     const size_t moments = corral_params_count(corral_policy_params(trainer->policy)) * sizeof(float);
+    const corral_policy *target = target_of(trainer);
     s->policy = malloc(corral_policy_bytes(trainer->policy));
+    if (target != NULL) s->target = malloc(corral_policy_bytes(target));
     s->moments[0] = malloc(moments);
     s->moments[1] = malloc(moments);
     s->states = malloc(states + 1);
     s->observations = malloc(observations + 1);
     const size_t returns = trainer->returns != NULL ? (size_t)trainer->config.envs : 0;
     if (returns > 0) s->returns = calloc(returns, sizeof *s->returns);
-    if (s->policy == NULL || s->moments[0] == NULL || s->moments[1] == NULL || s->states == NULL ||
-        s->observations == NULL || (returns > 0 && s->returns == NULL))
+    if (s->policy == NULL || (target != NULL && s->target == NULL) || s->moments[0] == NULL ||
+        s->moments[1] == NULL || s->states == NULL || s->observations == NULL ||
+        (returns > 0 && s->returns == NULL))
         return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory to keep the best policy");
     return CORRAL_OK;
 }
@@ -41,7 +49,8 @@ corral_status snapshot_take(snapshot *s, corral_trainer *trainer)
     if (status != CORRAL_OK) return status;
     s->state = trainer->state;
     corral_policy_pack(trainer->policy, s->policy);
-    corral_optimizer *optimizer = ppo_optimizer(trainer->ppo);
+    if (s->target != NULL) corral_policy_pack(target_of(trainer), s->target);
+    corral_optimizer *optimizer = trainer->algorithm->optimizer(trainer);
     const size_t moments = corral_params_count(corral_policy_params(trainer->policy)) * sizeof(float);
     s->optimizer_steps = corral_optimizer_steps(optimizer);
     for (uint32_t i = 0; i < 2; i++)
@@ -59,6 +68,7 @@ corral_status snapshot_take(snapshot *s, corral_trainer *trainer)
 void snapshot_finish(snapshot *s)
 {
     free(s->policy);
+    free(s->target);
     free(s->moments[0]);
     free(s->moments[1]);
     free(s->states);
@@ -82,7 +92,7 @@ static corral_status write_optimizer(const char *path, corral_trainer *trainer, 
     for (uint32_t i = 0; status == CORRAL_OK && i < 2 * entries; i++) {
         const corral_param *entry = corral_params_entry(params, i % entries);
         const char *moment;
-        corral_optimizer_state(ppo_optimizer(trainer->ppo), i / entries, &moment);
+        corral_optimizer_state(trainer->algorithm->optimizer(trainer), i / entries, &moment);
         names[i] = corral_format("%s.%s", entry->name, moment);
         if (names[i] == NULL)
             status = corral_fail(CORRAL_ERROR_NO_MEMORY, "%s: no memory to write the optimizer", path);
@@ -105,15 +115,25 @@ static corral_status write_optimizer(const char *path, corral_trainer *trainer, 
     return status;
 }
 
-static corral_status write_policy(const char *path, corral_trainer *trainer, const snapshot *s)
+static corral_status write_network(const char *path, corral_trainer *trainer, const void *packed)
 {
     corral_policy *policy;
     corral_status status = corral_policy_clone(trainer->policy, &policy);
     if (status != CORRAL_OK) return status;
-    status = corral_policy_unpack(policy, s->policy, corral_policy_bytes(trainer->policy));
+    status = corral_policy_unpack(policy, packed, corral_policy_bytes(trainer->policy));
     if (status == CORRAL_OK) status = corral_policy_write(policy, path);
     corral_policy_destroy(policy);
     return status;
+}
+
+static corral_status write_policy(const char *path, corral_trainer *trainer, const snapshot *s)
+{
+    return write_network(path, trainer, s->policy);
+}
+
+static corral_status write_target(const char *path, corral_trainer *trainer, const snapshot *s)
+{
+    return write_network(path, trainer, s->target);
 }
 
 static corral_status write_state(const char *path, corral_trainer *trainer, const snapshot *s)
@@ -134,21 +154,46 @@ static corral_status write_state(const char *path, corral_trainer *trainer, cons
                              s->have_states ? &environments : NULL);
 }
 
-static corral_status write_checkpoint(corral_trainer *trainer, const snapshot *s)
+typedef struct checkpoint_file {
+    const char *name;
+    corral_status (*write)(const char *, corral_trainer *, const snapshot *);
+    corral_status (*read)(corral_trainer *, const char *);
+} checkpoint_file;
+
+static corral_status read_policy(corral_trainer *trainer, const char *path);
+static corral_status read_target(corral_trainer *trainer, const char *path);
+static corral_status read_optimizer(corral_trainer *trainer, const char *path);
+static corral_status read_state(corral_trainer *trainer, const char *path);
+
+enum { FILES = 3 };
+
+static const checkpoint_file files[FILES] = {{"policy.safetensors", write_policy, read_policy},
+                                             {"optimizer.safetensors", write_optimizer, read_optimizer},
+                                             {"state.json", write_state, read_state}};
+static const checkpoint_file target_file = {"target.safetensors", write_target, read_target};
+
+static corral_status write_file(corral_trainer *trainer, const snapshot *s,
+                                const corral_checkpoint_writer *writer, const checkpoint_file *file)
 {
-    static corral_status (*const writers[])(const char *, corral_trainer *,
-                                            const snapshot *) = {write_policy, write_optimizer, write_state};
-    static const char *const names[] = {"policy.safetensors", "optimizer.safetensors", "state.json"};
+    char *path = corral_checkpoint_file(writer, file->name);
+    const corral_status status = path != NULL ? file->write(path, trainer, s)
+                                              : corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a path");
+    free(path);
+    return status;
+}
+
+/// `now`: the snapshot is of this moment, and what it does not hold can be written from the run itself.
+static corral_status write_checkpoint(corral_trainer *trainer, const snapshot *s, bool now)
+{
     char *path = corral_run_folder_checkpoint_path(trainer->folder, s->state.env_steps);
     if (path == NULL) return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a path");
     corral_checkpoint_writer *writer = NULL;
     corral_status status = corral_checkpoint_begin(path, &writer);
-    for (int i = 0; i < 3 && status == CORRAL_OK; i++) {
-        char *file = corral_checkpoint_file(writer, names[i]);
-        status = file != NULL ? writers[i](file, trainer, s)
-                              : corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a path");
-        free(file);
-    }
+    for (int i = 0; i < FILES && status == CORRAL_OK; i++)
+        status = write_file(trainer, s, writer, &files[i]);
+    if (status == CORRAL_OK && s->target != NULL) status = write_file(trainer, s, writer, &target_file);
+    if (status == CORRAL_OK && now && trainer->algorithm->write != NULL)
+        status = trainer->algorithm->write(trainer, writer);
     if (status == CORRAL_OK)
         status = corral_checkpoint_commit(writer);
     else
@@ -172,7 +217,7 @@ corral_status trainer_save(corral_trainer *trainer)
         return CORRAL_OK;
     snapshot now = {0};
     corral_status status = snapshot_take(&now, trainer);
-    if (status == CORRAL_OK) status = write_checkpoint(trainer, &now);
+    if (status == CORRAL_OK) status = write_checkpoint(trainer, &now, true);
     snapshot_finish(&now);
     if (status != CORRAL_OK) return status;
     trainer->saved = true;
@@ -185,7 +230,8 @@ corral_status trainer_save_best(corral_trainer *trainer)
     if (trainer->folder == NULL || !trainer->best.filled) return CORRAL_OK;
     const uint64_t step = trainer->best.state.env_steps;
     corral_status status = CORRAL_OK;
-    if (!trainer->saved || trainer->saved_step != step) status = write_checkpoint(trainer, &trainer->best);
+    if (!trainer->saved || trainer->saved_step != step)
+        status = write_checkpoint(trainer, &trainer->best, false);
     if (status == CORRAL_OK)
         status = corral_checkpoint_set_best(corral_run_folder_path(trainer->folder), step);
     trainer->best.filled = false;
@@ -201,7 +247,7 @@ static corral_status read_optimizer(corral_trainer *trainer, const char *path)
     corral_status status = corral_safetensors_read(path, &file);
     if (status != CORRAL_OK) return status;
     corral_params *params = corral_policy_params(trainer->policy);
-    corral_optimizer *optimizer = ppo_optimizer(trainer->ppo);
+    corral_optimizer *optimizer = trainer->algorithm->optimizer(trainer);
     const uint32_t entries = corral_params_entry_count(params);
     for (uint32_t i = 0; i < 2 * entries && status == CORRAL_OK; i++) {
         const corral_param *entry = corral_params_entry(params, i % entries);
@@ -225,20 +271,30 @@ static corral_status read_optimizer(corral_trainer *trainer, const char *path)
     return status;
 }
 
-static corral_status read_policy(corral_trainer *trainer, const char *path)
+static corral_status read_network(corral_policy *policy, const char *path)
 {
     corral_policy *saved;
     corral_status status = corral_policy_read(path, &saved);
     if (status != CORRAL_OK) return status;
     uint32_t taken, left;
-    corral_policy_take(trainer->policy, saved, &taken, &left);
-    if (left > 0 || corral_policy_bytes(saved) != corral_policy_bytes(trainer->policy))
+    corral_policy_take(policy, saved, &taken, &left);
+    if (left > 0 || corral_policy_bytes(saved) != corral_policy_bytes(policy))
         status = corral_fail(CORRAL_ERROR_INVALID,
                              "%s: its network is not the configured one; resume with the network it has, or "
                              "start anew with --init-from",
                              path);
     corral_policy_destroy(saved);
     return status;
+}
+
+static corral_status read_policy(corral_trainer *trainer, const char *path)
+{
+    return read_network(trainer->policy, path);
+}
+
+static corral_status read_target(corral_trainer *trainer, const char *path)
+{
+    return read_network(target_of(trainer), path);
 }
 
 static corral_status read_state(corral_trainer *trainer, const char *path)
@@ -258,18 +314,24 @@ static corral_status read_state(corral_trainer *trainer, const char *path)
     return status;
 }
 
+static corral_status read_file(corral_trainer *trainer, const char *checkpoint, const checkpoint_file *file)
+{
+    char *path = corral_format("%s/%s", checkpoint, file->name);
+    const corral_status status = path != NULL ? file->read(trainer, path)
+                                              : corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a path");
+    free(path);
+    return status;
+}
+
 corral_status trainer_restore(corral_trainer *trainer, const char *checkpoint)
 {
-    static corral_status (*const readers[])(corral_trainer *, const char *) = {read_policy, read_optimizer,
-                                                                               read_state};
-    static const char *const names[] = {"policy.safetensors", "optimizer.safetensors", "state.json"};
     corral_status status = corral_checkpoint_verify(checkpoint);
-    for (int i = 0; i < 3 && status == CORRAL_OK; i++) {
-        char *path = corral_format("%s/%s", checkpoint, names[i]);
-        status = path != NULL ? readers[i](trainer, path)
-                              : corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a path");
-        free(path);
-    }
+    for (int i = 0; i < FILES && status == CORRAL_OK; i++)
+        status = read_file(trainer, checkpoint, &files[i]);
+    if (status == CORRAL_OK && target_of(trainer) != NULL)
+        status = read_file(trainer, checkpoint, &target_file);
+    if (status == CORRAL_OK && trainer->algorithm->read != NULL)
+        status = trainer->algorithm->read(trainer, checkpoint);
     trainer->session_first_step = trainer->state.env_steps;
     return status;
 }

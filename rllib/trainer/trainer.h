@@ -2,27 +2,53 @@
 // Copyright (c) 2026 The Corral authors
 
 /// What the files of the trainer share. create.c starts and ends a run, iterate.c is its loop with learn.c as
-/// the learner's part, report.c says how it goes, save.c keeps it.
+/// the learner's part, report.c says how it goes, save.c keeps it. What one algorithm does differently from
+/// another is in a table of functions, filled in with_ppo.c and with_dqn.c.
 #ifndef CORRAL_RLLIB_TRAINER_H
 #define CORRAL_RLLIB_TRAINER_H
 
+#include "../dqn/dqn.h"
 #include "../environment.h"
 #include "../learner/batch.h"
 #include "../ppo/ppo.h"
 #include "../rollout/sampler.h"
 #include "../state.h"
 
+#include "corral/proto/checkpoint.h"
 #include "corral/rllib/callbacks.h"
 #include "corral/rllib/run_folder.h"
 #include "corral/rllib/train.h"
 
 #include <stdatomic.h>
 
+/// What differs between algorithms. Functions that are NULL have nothing to do.
+typedef struct trainer_algorithm {
+    corral_policy_kind policy;
+    corral_status (*create)(corral_trainer *trainer); // with config, policy, team and batch there
+    void (*destroy)(corral_trainer *trainer);
+    /// The share of exploring actions in the next round.
+    double (*exploration)(const corral_trainer *trainer);
+    /// Takes from a round's fragments what the batch does not hold.
+    void (*take)(corral_trainer *trainer, const corral_fragment *fragments, uint32_t count);
+    /// Updates the policy, and fills `minibatches` and `skipped`.
+    corral_status (*learn)(corral_trainer *trainer);
+    corral_optimizer *(*optimizer)(const corral_trainer *trainer);
+    /// A second network that a run needs to go on.
+    corral_policy *(*target)(const corral_trainer *trainer);
+    void (*report)(const corral_trainer *trainer, corral_train_report *out_report);
+    /// What a checkpoint of now holds besides: files of their own.
+    corral_status (*write)(corral_trainer *trainer, const corral_checkpoint_writer *writer);
+    corral_status (*read)(corral_trainer *trainer, const char *checkpoint);
+} trainer_algorithm;
+
+extern const trainer_algorithm trainer_with_ppo, trainer_with_dqn;
+
 /// A run at one moment, complete enough to be written later.
 typedef struct snapshot {
     bool filled;
     train_state state;
     void *policy; // packed
+    void *target; // the same; NULL where the algorithm has none
     uint64_t optimizer_steps;
     float *moments[2]; // copies of the optimizer's state blocks
     unsigned char *states, *observations;
@@ -36,7 +62,9 @@ struct corral_trainer {
     rollout_config rollout;
     corral_team *team;
     corral_policy *policy;
-    ppo *ppo;
+    const trainer_algorithm *algorithm;
+    ppo *ppo; // of these two the algorithm's is there
+    dqn *dqn;
     sampler *sampler;
     batch batch;
     double *returns;           // [envs] running discounted returns; NULL where rewards are not normalised
@@ -45,11 +73,14 @@ struct corral_trainer {
     snapshot best;       // of the best evaluation so far, not written yet
     uint64_t saved_step; // of the newest checkpoint written
     bool saved;
-    bool stepped; // this session has trained
+    bool stepped;    // this session has trained
+    double progress; // where the iteration began on the way of the schedules, 0 to 1
     corral_stop_reason stop_reason;
     char failure[512];
     atomic_bool interrupted;
     ppo_result update;
+    dqn_result q_update;
+    uint64_t minibatches, skipped; // of the last update: those that changed the weights, and those not finite
     bool explained_known;
     double explained_variance;
     bool evaluated; // in the last iteration

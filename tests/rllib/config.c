@@ -8,7 +8,7 @@
 #include "corral/rllib/config.h"
 
 static const char *const examples[] = {"cartpole-ppo.yaml", "cartpole-ppo-zoo.yaml",
-                                       "cartpole-ppo-cleanrl.yaml"};
+                                       "cartpole-ppo-cleanrl.yaml", "cartpole-dqn.yaml"};
 
 static void the_examples_are_sound(void)
 {

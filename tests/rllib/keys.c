@@ -131,6 +131,8 @@ static void run(const corral_train_config *config, bool files, seen *out)
 
 #define MOODY "env=" CORRAL_BIN_DIR "/../tests/plugins/moody.so:Moody-v0"
 
+#define DQN "algorithm=dqn"
+
 enum { WITH_MAX = 6 };
 
 typedef struct key_case {
@@ -145,7 +147,7 @@ typedef struct key_case {
 } key_case;
 
 static const key_case cases[] = {
-    {.key = "algorithm", .reason = "ppo is the only one"},
+    {"algorithm", "ppo", "dqn", POLICY},
     {"env", "CartPole-v1", "Acrobot-v1", POLICY},
     {"env_params", "0", "1", POLICY, .sub = "env_params.sutton_barto_reward"},
     {"max_episode_steps", "5", "7", POLICY},
@@ -201,6 +203,26 @@ static const key_case cases[] = {
     {"ppo.normalize_reward", "false", "true", POLICY},
     {"ppo.reward_clip", "0", "0.5", POLICY},
     {"ppo.adam_epsilon", "1e-5", "1e-3", POLICY},
+    {"dqn.train_freq", "32", "64", POLICY, {DQN}},
+    {"dqn.gradient_steps", "2", "3", POLICY, {DQN}},
+    {"dqn.minibatch", "16", "24", POLICY, {DQN}},
+    {"dqn.buffer_size", "64", "256", POLICY, {DQN, "dqn.learning_starts=8"}},
+    {"dqn.learning_starts", "8", "100", POLICY, {DQN}},
+    {"dqn.n_step", "1", "3", POLICY, {DQN}},
+    {"dqn.target_update", "32", "1000", POLICY, {DQN}},
+    {"dqn.tau", "1", "0.5", POLICY, {DQN}},
+    {"dqn.gamma", "0.99", "0.9", POLICY, {DQN}},
+    {"dqn.learning_rate", "1e-2", "1e-3", POLICY, {DQN}},
+    {"dqn.epsilon_start", "1", "0", POLICY, {DQN}},
+    {"dqn.epsilon_end", "0", "0.9", POLICY, {DQN}},
+    {"dqn.exploration_fraction", "0.1", "1", POLICY, {DQN}},
+    {"dqn.double_q", "true", "false", POLICY, {DQN}},
+    {"dqn.dueling", "true", "false", POLICY, {DQN}},
+    {"dqn.huber_delta", "0", "0.01", POLICY, {DQN}},
+    {"dqn.priority_alpha", "0", "0.6", POLICY, {DQN}},
+    {"dqn.priority_beta", "0", "1", POLICY, {DQN, "dqn.priority_alpha=0.6"}},
+    {"dqn.max_grad_norm", "10", "0.01", POLICY, {DQN}},
+    {"dqn.adam_epsilon", "1e-8", "1e-3", POLICY, {DQN}},
     {"checkpoint.every", "0", "128", CHECKPOINTS, {"stop.steps=512"}, .same_policy = true, .files = true},
     {"checkpoint.keep",
      "1",
@@ -209,6 +231,7 @@ static const key_case cases[] = {
      {"stop.steps=1024", "checkpoint.every=128"},
      .same_policy = true,
      .files = true},
+    {.key = "checkpoint.replay", .reason = "seen when a run goes on: tests/runs/dqn_state.sh"},
     {"max_bad_updates",
      "1",
      "3",
@@ -233,6 +256,12 @@ static const char *const base[] = {
     "ppo.minibatch=32",
     "ppo.epochs=2",
     "ppo.learning_rate=1e-2",
+    "dqn.train_freq=32",
+    "dqn.minibatch=16",
+    "dqn.gradient_steps=4",
+    "dqn.learning_starts=8",
+    "dqn.learning_rate=1e-2",
+    "dqn.target_update=64",
     NULL,
 };
 

@@ -12,7 +12,11 @@
 extern "C" {
 #endif
 
-typedef enum corral_algorithm { CORRAL_ALGORITHM_PPO } corral_algorithm;
+typedef enum corral_algorithm {
+    CORRAL_ALGORITHM_PPO,
+    CORRAL_ALGORITHM_DQN,
+} corral_algorithm;
+const char *corral_algorithm_name(int32_t algorithm); // "ppo"
 
 typedef struct corral_stop_config {
     double target_return; // stop.return: mean evaluation return that counts as reached; infinite: none
@@ -57,9 +61,31 @@ typedef struct corral_ppo_config {
     double adam_epsilon;
 } corral_ppo_config;
 
+/// See rllib/dqn/dqn.md.
+typedef struct corral_dqn_config {
+    int64_t train_freq;      // environment steps, of all environments together, between updates
+    int64_t gradient_steps;  // minibatches per update; 0: as many as environment steps
+    int64_t minibatch;       // rows
+    int64_t buffer_size;     // rows of the replay
+    int64_t learning_starts; // no update before the replay has so many rows
+    int64_t n_step;
+    int64_t target_update; // environment steps between updates of the target network; 0: with each minibatch
+    double tau;            // the step of the target network towards the online one; 1: a copy
+    double gamma;
+    corral_schedule learning_rate;
+    double epsilon_start, epsilon_end, exploration_fraction; // of the steps that schedules run over
+    bool double_q, dueling;
+    double huber_delta;            // beyond this error the loss is linear; 0: squared everywhere
+    double priority_alpha;         // 0: all rows alike
+    corral_schedule priority_beta; // of the weights that undo the priorities
+    double max_grad_norm;          // 0: off
+    double adam_epsilon;
+} corral_dqn_config;
+
 typedef struct corral_checkpoint_config {
     int64_t every; // environment steps; 0: only the last and the best
     int64_t keep;  // how many of the numbered ones
+    bool replay;   // with what an algorithm replays
 } corral_checkpoint_config;
 
 typedef struct corral_train_config {
@@ -80,6 +106,7 @@ typedef struct corral_train_config {
     corral_evaluation_config evaluation;
     corral_network_config network;
     corral_ppo_config ppo;
+    corral_dqn_config dqn;
     int64_t schedule_steps; // schedules run over this many environment steps; 0: stop.steps
     corral_checkpoint_config checkpoint;
     int64_t max_bad_updates; // updates in a row that may be skipped as not finite before the run fails
@@ -88,6 +115,13 @@ typedef struct corral_train_config {
 extern const corral_field corral_train_fields[]; // ends with a NULL name
 
 corral_train_config corral_train_config_default(void);
+
+/// Steps per environment and iteration.
+static inline int64_t corral_train_config_rollout_steps(const corral_train_config *config)
+{
+    return config->algorithm == CORRAL_ALGORITHM_DQN ? config->dqn.train_freq / config->envs
+                                                     : config->ppo.steps;
+}
 
 /// The defaults of another library, by its name: sb3, cleanrl, rllib (ppo.md has the table). Keys that it
 /// does not speak of are left alone.

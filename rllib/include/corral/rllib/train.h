@@ -55,6 +55,7 @@ const char *corral_stop_reason_name(corral_stop_reason reason); // "return", "st
 
 /// The state of a run after an iteration. Means over nothing are absent: their count is 0.
 typedef struct corral_train_report {
+    int32_t algorithm; // corral_algorithm: what it does not have is 0
     uint64_t iteration, env_steps, step_budget, policy_version,
         updates;    // updates: minibatches, skipped ones excluded
     double seconds; // since the run's start, earlier sessions included
@@ -78,6 +79,9 @@ typedef struct corral_train_report {
     double kl, kl_coefficient;
     uint64_t infinite_kl; // rows that were left out of the penalty, in all
     uint64_t epochs_done;
+    double q_mean, td_error; // of the actions in the replay: their worths, and how far off those were
+    double epsilon;          // share of exploring actions
+    uint64_t replay_rows;
     uint64_t bad_updates; // skipped as not finite, in all
     // the runtime
     uint32_t workers_alive, workers;

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 The Corral authors
+
+/// Deep Q-learning (Mnih et al. 2015), with double Q-learning (van Hasselt et al. 2016), dueling networks
+/// (Wang et al. 2016), returns over n steps and prioritised replay (Schaul et al. 2016) as configured.
+///
+///   insert the round's rows; for each minibatch, drawn from the replay:
+///     y = R + d Q_target(s', argmax Q(s'))                d is 0 after a true end, gamma^k elsewhere
+///     lanes of rows, in parallel: gradient of w h(Q(s, a) - y)
+///     sum of the lanes in a fixed tree, clip the norm, one Adam step; tell the replay the errors
+///   every `target_update` environment steps: Q_target += tau (Q - Q_target)
+///
+/// The replay keeps observations as the environments gave them, and both s and s' are filtered by the
+/// statistics of now when they are drawn.
+#include "dqn.h"
+
+#include "corral/base/rng.h"
+#include "corral/core/ops.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK_ROWS = 64 }; // rows on a tape at a time; a multiple of CORRAL_LANE_ROWS
+
+/// What one thread works in.
+typedef struct dqn_bench {
+    corral_tape *tape;
+    float *observation, *next; // [BLOCK_ROWS, observation_size]
+    float *q_target;           // [BLOCK_ROWS, action_count]
+    int32_t action[BLOCK_ROWS];
+    float reward[BLOCK_ROWS], discount[BLOCK_ROWS], target[BLOCK_ROWS];
+} dqn_bench;
+
+struct dqn {
+    corral_dqn_config config;
+    uint64_t run_seed;
+    uint32_t steps;
+    size_t observation_size, actions;
+    corral_policy *policy, *target;
+    corral_team *team;
+    corral_optimizer *optimizer;
+    replay *replay;
+    dqn_bench *bench;     // one per thread
+    const float **finals; // [rows of a round] last observations of the episodes that ended there
+    // the minibatch in work, [minibatch] each
+    uint32_t *rows;
+    float *weight, *error;
+    corral_dqn_stats lane_stats[CORRAL_LANES];
+    corral_status lane_status[CORRAL_LANES];
+    char lane_error[CORRAL_LANES][256];
+};
+
+// --- life -------------------------------------------------------------------------------------------------
+
+static corral_status no_memory(void)
+{
+    return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for the minibatches of DQN; lower dqn.minibatch");
+}
+
+/// [BLOCK_ROWS, width] floats.
+static float *create_rows(size_t width)
+{
+    return aligned_alloc(64, BLOCK_ROWS * width * sizeof(float));
+}
+
+static corral_status create_benches(dqn *d)
+{
+    const unsigned threads = corral_team_size(d->team);
+    d->bench = calloc(threads, sizeof *d->bench);
+    if (d->bench == NULL) return no_memory();
+    for (unsigned i = 0; i < threads; i++) {
+        dqn_bench *bench = &d->bench[i];
+        corral_status status = corral_tape_create(&bench->tape);
+        if (status != CORRAL_OK) return status;
+        bench->observation = create_rows(d->observation_size);
+        bench->next = create_rows(d->observation_size);
+        bench->q_target = create_rows(d->actions);
+        if (bench->observation == NULL || bench->next == NULL || bench->q_target == NULL) return no_memory();
+    }
+    return CORRAL_OK;
+}
+
+static corral_status create_memory(dqn *d, uint32_t envs)
+{
+    const replay_config config = {
+        .capacity = (size_t)d->config.buffer_size,
+        .observation_size = (uint32_t)d->observation_size,
+        .envs = envs,
+        .n_step = (uint32_t)d->config.n_step,
+        .gamma = d->config.gamma,
+        .alpha = d->config.priority_alpha,
+    };
+    const size_t rows = (size_t)d->config.minibatch;
+    d->rows = calloc(rows, sizeof *d->rows);
+    d->weight = calloc(rows, sizeof *d->weight);
+    d->error = calloc(rows, sizeof *d->error);
+    d->finals = calloc((size_t)envs * d->steps, sizeof *d->finals);
+    if (d->rows == NULL || d->weight == NULL || d->error == NULL || d->finals == NULL) return no_memory();
+    return replay_create(&config, &d->replay);
+}
+
+corral_status dqn_create(const corral_dqn_config *config, uint64_t run_seed, uint32_t envs, uint32_t steps,
+                         corral_policy *policy, corral_team *team, dqn **out_dqn)
+{
+    dqn *d = calloc(1, sizeof *d);
+    if (d == NULL) return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for DQN");
+    d->config = *config;
+    d->run_seed = run_seed;
+    d->steps = steps;
+    d->observation_size = corral_policy_get_config(policy)->observation_size;
+    d->actions = corral_policy_get_config(policy)->action_count;
+    d->policy = policy;
+    d->team = team;
+    corral_optimizer_config optimizer = corral_optimizer_config_default();
+    optimizer.epsilon = config->adam_epsilon;
+    optimizer.max_grad_norm = config->max_grad_norm;
+    corral_status status = corral_policy_clone(policy, &d->target);
+    if (status == CORRAL_OK)
+        status = corral_optimizer_create(&optimizer, corral_policy_params(policy), &d->optimizer);
+    if (status == CORRAL_OK) status = create_memory(d, envs);
+    if (status == CORRAL_OK) status = create_benches(d);
+    if (status != CORRAL_OK) {
+        dqn_destroy(d);
+        return status;
+    }
+    *out_dqn = d;
+    return CORRAL_OK;
+}
+
+void dqn_destroy(dqn *d)
+{
+    if (d == NULL) return;
+    for (unsigned i = 0; d->bench != NULL && i < corral_team_size(d->team); i++) {
+        corral_tape_destroy(d->bench[i].tape);
+        free(d->bench[i].observation);
+        free(d->bench[i].next);
+        free(d->bench[i].q_target);
+    }
+    free(d->bench);
+    free(d->rows);
+    free(d->weight);
+    free(d->error);
+    free(d->finals);
+    replay_destroy(d->replay);
+    corral_optimizer_destroy(d->optimizer);
+    corral_policy_destroy(d->target);
+    free(d);
+}
+
+corral_optimizer *dqn_optimizer(dqn *d)
+{
+    return d->optimizer;
+}
+
+corral_policy *dqn_target(dqn *d)
+{
+    return d->target;
+}
+
+replay *dqn_replay(dqn *d)
+{
+    return d->replay;
+}
+
+// --- rows of a round --------------------------------------------------------------------------------------
+
+static void insert_environment(dqn *d, const corral_fragment *f, uint32_t e)
+{
+    const size_t width = d->observation_size, first = (size_t)e * d->steps;
+    const float *observation = (const float *)(const void *)f->observation + (first + e) * width;
+    for (uint32_t t = 0; t < d->steps; t++, observation += width) {
+        const size_t row = first + t;
+        if (!f->valid[row]) {
+            replay_forget(d->replay, f->header.env_begin + e);
+            continue;
+        }
+        const bool ended = f->terminated[row] || f->truncated[row];
+        const replay_step step = {
+            .observation = observation,
+            .action = f->action[row],
+            .reward = f->reward[row],
+            .terminated = f->terminated[row],
+            .truncated = f->truncated[row],
+            // Where an episode ended the next row is of another one: its own last observation is kept apart.
+            .next = ended ? d->finals[row] : observation + width,
+        };
+        replay_push(d->replay, f->header.env_begin + e, &step);
+    }
+}
+
+void dqn_insert(dqn *d, const corral_fragment *fragments, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const corral_fragment *f = &fragments[i];
+        for (uint32_t k = 0; k < f->header.ended_count; k++) {
+            const unsigned char *observation;
+            const corral_fragment_ended record = corral_fragment_ended_at(f, k, &observation);
+            d->finals[(size_t)record.environment * d->steps + record.step] =
+                (const float *)(const void *)observation;
+        }
+        for (uint32_t e = 0; e < f->header.spec.env_count; e++)
+            insert_environment(d, f, e);
+    }
+}
+
+// --- one lane ---------------------------------------------------------------------------------------------
+
+void dqn_targets(size_t rows, size_t actions, const float *reward, const float *discount,
+                 const float *q_target, const float *q_online, float *out_target)
+{
+    for (size_t r = 0; r < rows; r++) {
+        int32_t best;
+        corral_categorical_mode(1, actions, (q_online != NULL ? q_online : q_target) + r * actions, &best);
+        // Nothing comes after a true end, whatever a network says of it.
+        const float future = discount[r] == 0 ? 0 : discount[r] * q_target[r * actions + (size_t)best];
+        out_target[r] = reward[r] + future;
+    }
+}
+
+static void gather_block(const dqn *d, dqn_bench *bench, size_t first, size_t count)
+{
+    const size_t width = d->observation_size;
+    for (size_t i = 0; i < count; i++) {
+        const replay_transition t = replay_at(d->replay, d->rows[first + i]);
+        memcpy(bench->observation + i * width, t.observation, width * sizeof(float));
+        memcpy(bench->next + i * width, t.next, width * sizeof(float));
+        bench->action[i] = t.action;
+        bench->reward[i] = t.reward;
+        bench->discount[i] = t.discount;
+    }
+    corral_policy_filter(d->policy, count, bench->observation, bench->observation);
+    corral_policy_filter(d->policy, count, bench->next, bench->next);
+}
+
+/// The worths of the actions at the next observations, without gradients; good until the tape's reset.
+static corral_status worths_of_next(corral_policy *policy, dqn_bench *bench, size_t count,
+                                    const float **out_q)
+{
+    corral_tensor *q, *none;
+    corral_tape_reset(bench->tape, corral_policy_params(policy), NULL);
+    corral_policy_graph(policy, bench->tape, count, bench->next, &q, &none);
+    *out_q = q->data;
+    return corral_tape_status(bench->tape);
+}
+
+static corral_status find_targets(const dqn *d, dqn_bench *bench, size_t count)
+{
+    const float *q, *q_online = NULL;
+    corral_status status = worths_of_next(d->target, bench, count, &q);
+    if (status != CORRAL_OK) return status;
+    memcpy(bench->q_target, q, count * d->actions * sizeof *q);
+    if (d->config.double_q) status = worths_of_next(d->policy, bench, count, &q_online);
+    if (status == CORRAL_OK)
+        dqn_targets(count, d->actions, bench->reward, bench->discount, bench->q_target, q_online,
+                    bench->target);
+    return status;
+}
+
+static corral_status learn_block(dqn *d, dqn_bench *bench, size_t first, size_t count, void *gradient,
+                                 corral_dqn_stats *stats)
+{
+    gather_block(d, bench, first, count);
+    corral_status status = find_targets(d, bench, count);
+    if (status != CORRAL_OK) return status;
+    const corral_dqn_terms terms = {
+        .action = bench->action,
+        .target = bench->target,
+        .weight = d->weight + first,
+        .huber_delta = (float)d->config.huber_delta,
+        .total_rows = (size_t)d->config.minibatch,
+    };
+    corral_tensor *q, *none;
+    corral_tape_reset(bench->tape, corral_policy_params(d->policy), gradient);
+    corral_policy_graph(d->policy, bench->tape, count, bench->observation, &q, &none);
+    return corral_backward(corral_dqn_loss(q, &terms, d->error + first, stats));
+}
+
+static void learn_lane(void *context, size_t lane_index, unsigned thread)
+{
+    dqn *d = context;
+    const corral_lane lane = corral_lane_at((size_t)d->config.minibatch, lane_index);
+    void *gradient = corral_optimizer_lane(d->optimizer, lane_index);
+    corral_status status = CORRAL_OK;
+    d->lane_stats[lane_index] = (corral_dqn_stats){0};
+    for (size_t at = 0; at < lane.count && status == CORRAL_OK; at += BLOCK_ROWS) {
+        const size_t count = lane.count - at < BLOCK_ROWS ? lane.count - at : BLOCK_ROWS;
+        status =
+            learn_block(d, &d->bench[thread], lane.first + at, count, gradient, &d->lane_stats[lane_index]);
+    }
+    d->lane_status[lane_index] = status;
+    if (status != CORRAL_OK)
+        strncpy(d->lane_error[lane_index], corral_last_error(), sizeof d->lane_error[0] - 1);
+}
+
+// --- one minibatch ----------------------------------------------------------------------------------------
+
+static corral_status sum_lanes(const dqn *d, size_t lanes, corral_dqn_stats *out_stats)
+{
+    *out_stats = (corral_dqn_stats){0};
+    for (size_t i = 0; i < lanes; i++) {
+        const corral_dqn_stats *lane = &d->lane_stats[i];
+        if (d->lane_status[i] != CORRAL_OK) return corral_fail(d->lane_status[i], "%s", d->lane_error[i]);
+        out_stats->loss += lane->loss;
+        out_stats->q += lane->q;
+        out_stats->error += lane->error;
+        out_stats->rows += lane->rows;
+    }
+    return CORRAL_OK;
+}
+
+static corral_status learn_minibatch(dqn *d, uint64_t draw, dqn_result *result)
+{
+    const size_t rows = (size_t)d->config.minibatch, lanes = corral_lane_count(rows);
+    const uint64_t key = corral_stream_key(d->run_seed, CORRAL_STREAM_REPLAY, draw);
+    replay_sample(d->replay, key, rows, result->priority_beta, d->rows, d->weight);
+    corral_team_run(d->team, lanes, learn_lane, d);
+    corral_dqn_stats stats;
+    double norm = 0;
+    corral_status status = sum_lanes(d, lanes, &stats);
+    if (status == CORRAL_OK)
+        status = corral_optimizer_step(d->optimizer, lanes, result->learning_rate, d->team, &norm);
+    if (status != CORRAL_OK) return status;
+    replay_tell_errors(d->replay, d->rows, d->error, rows);
+    result->loss += stats.loss / (double)rows;
+    result->q += stats.q / (double)rows;
+    result->error += stats.error / (double)rows;
+    result->grad_norm += norm;
+    result->minibatches++;
+    return CORRAL_OK;
+}
+
+// --- the update -------------------------------------------------------------------------------------------
+
+static void move_target(dqn *d, dqn_result *result)
+{
+    corral_params *to = corral_policy_params(d->target);
+    float *target = corral_params_data(to);
+    const float *online = corral_params_data(corral_policy_params(d->policy));
+    const size_t count = corral_params_count(to);
+    const float tau = (float)d->config.tau;
+    if (d->config.tau == 1)
+        memcpy(target, online, count * sizeof *target);
+    else
+        for (size_t i = 0; i < count; i++)
+            target[i] += tau * (online[i] - target[i]);
+    corral_params_refresh(to);
+    result->target_updates++;
+}
+
+static void finish_means(dqn_result *result)
+{
+    const double count = (double)result->minibatches;
+    if (result->minibatches == 0) return;
+    result->loss /= count;
+    result->q /= count;
+    result->error /= count;
+    result->grad_norm /= count;
+}
+
+corral_status dqn_update(dqn *d, const dqn_moment *now, dqn_result *out_result)
+{
+    const corral_dqn_config *config = &d->config;
+    dqn_result result = {
+        .learning_rate = corral_schedule_at(&config->learning_rate, now->progress),
+        .priority_beta = corral_schedule_at(&config->priority_beta, now->progress),
+    };
+    const uint64_t every = (uint64_t)config->target_update;
+    const size_t count = replay_count(d->replay);
+    const bool ready = count > 0 && count >= (size_t)config->learning_starts;
+    const int64_t steps = !ready                       ? 0
+                          : config->gradient_steps > 0 ? config->gradient_steps
+                                                       : config->train_freq;
+    for (int64_t i = 0; i < steps; i++) {
+        const corral_status status = learn_minibatch(d, now->first_draw + (uint64_t)i, &result);
+        if (status == CORRAL_ERROR_NOT_FINITE)
+            result.skipped++;
+        else if (status != CORRAL_OK)
+            return status;
+        else if (every == 0)
+            move_target(d, &result);
+    }
+    finish_means(&result);
+    // Counted in environment steps alone: how often there are updates does not come into it.
+    if (every > 0 && now->env_steps / every != now->env_steps_before / every) move_target(d, &result);
+    *out_result = result;
+    return CORRAL_OK;
+}
+
+double dqn_epsilon(const corral_dqn_config *config, double progress)
+{
+    const double part =
+        config->exploration_fraction > 0 ? fmin(1, progress / config->exploration_fraction) : 1;
+    return config->epsilon_start + part * (config->epsilon_end - config->epsilon_start);
+}
