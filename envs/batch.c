@@ -110,6 +110,8 @@ corral_status corral_env_batch_create(const corral_env_batch_config *config, cor
     batch->type = config->type;
     batch->count = config->count;
     batch->first_index = config->first_index;
+    batch->before_reset = config->before_reset;
+    batch->before_reset_context = config->before_reset_context;
     batch->step_limit =
         config->max_episode_steps < 0 ? config->type->max_episode_steps : (uint32_t)config->max_episode_steps;
     status = allocate(batch);
@@ -340,6 +342,8 @@ corral_status corral_env_batch_step_all(corral_env_batch *batch, const corral_en
     step_rules(batch, action, step);
     drop_failed(batch, step);
     count_steps(batch, step);
+    for (uint32_t k = 0; batch->before_reset != NULL && k < step->ended_count; k++)
+        batch->before_reset(batch->before_reset_context, batch, step->ended_row[k]);
     return step->ended_count + step->failed_count == 0 ? CORRAL_OK
                                                        : corral_env_batch_begin(batch, step->observation);
 }

@@ -13,8 +13,12 @@ struct corral_env_batch {
     const corral_env_type *type;
     uint32_t count;
     uint32_t first_index;
-    uint32_t step_limit;         // 0: none
-    bool started;                // reset at least once
+    uint32_t step_limit; // 0: none
+    bool started;        // reset at least once
+
+    void (*before_reset)(void *context, const corral_env_batch *batch, uint32_t row); // may be NULL
+    void *before_reset_context;
+
     void *rules;                 // the plug-in's batch, where the type has `batch`
     corral_single_batch *single; // ours, where it has `single`
     uint64_t *stream;            // [count] key of the episode seeds

@@ -22,6 +22,8 @@
 extern "C" {
 #endif
 
+typedef struct corral_env_batch corral_env_batch;
+
 typedef struct corral_env_batch_config {
     const corral_env_type *type;
     uint32_t count;
@@ -30,9 +32,11 @@ typedef struct corral_env_batch_config {
     corral_stream_role role;    // CORRAL_STREAM_ENVIRONMENT or CORRAL_STREAM_EVALUATION
     int64_t max_episode_steps;  // -1: the type's own limit; 0: none
     const double *param_values; // [type->param_count], or NULL for the defaults
+    // NULL, or called inside a step for each row whose episode has ended, before the next one begins: the
+    // last moment at which that row can be drawn and saved as it ended.
+    void (*before_reset)(void *context, const corral_env_batch *batch, uint32_t row);
+    void *before_reset_context;
 } corral_env_batch_config;
-
-typedef struct corral_env_batch corral_env_batch;
 
 /// One finished episode.
 typedef struct corral_episode {
