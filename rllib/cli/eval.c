@@ -4,74 +4,11 @@
 #include "cli.h"
 
 #include "environment.h"
+#include "subject.h"
 
-#include "corral/base/file.h"
-#include "corral/proto/checkpoint.h"
 #include "corral/rllib/evaluate.h"
 
 #include <cjson/cJSON.h>
-
-#include <stdlib.h>
-#include <string.h>
-
-typedef struct subject {
-    char *checkpoint;
-    char env[CORRAL_TEXT_SIZE];
-    corral_pairs params;
-    int64_t max_episode_steps;
-    corral_policy *policy;
-} subject;
-
-static void read_params(const cJSON *params, corral_pairs *out)
-{
-    const cJSON *item;
-    cJSON_ArrayForEach(item, params)
-    {
-        if (out->count == CORRAL_PAIRS_MAX || !cJSON_IsString(item)) continue;
-        snprintf(out->pair[out->count].name, sizeof out->pair[0].name, "%s", item->string);
-        snprintf(out->pair[out->count].value, sizeof out->pair[0].value, "%s", item->valuestring);
-        out->count++;
-    }
-}
-
-/// What the checkpoint says about its environment, in state.json.
-static corral_status read_environment(subject *s, const char *path)
-{
-    char *text;
-    size_t size;
-    corral_status status = corral_file_read(path, (size_t)1 << 30, &text, &size);
-    if (status != CORRAL_OK) return status;
-    cJSON *root = cJSON_ParseWithLength(text, size);
-    const cJSON *env = cJSON_GetObjectItemCaseSensitive(root, "env");
-    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(env, "name"));
-    const cJSON *limit = cJSON_GetObjectItemCaseSensitive(env, "max_episode_steps");
-    if (name == NULL || strlen(name) >= sizeof s->env || !cJSON_IsNumber(limit)) {
-        status =
-            corral_fail(CORRAL_ERROR_CORRUPT, "%s: it does not say which environment was trained on", path);
-    } else {
-        snprintf(s->env, sizeof s->env, "%s", name);
-        s->max_episode_steps = (int64_t)limit->valuedouble;
-        read_params(cJSON_GetObjectItemCaseSensitive(env, "params"), &s->params);
-    }
-    cJSON_Delete(root);
-    free(text);
-    return status;
-}
-
-static corral_status open_subject(subject *s, const char *path)
-{
-    corral_status status = corral_checkpoint_find(path, 0, &s->checkpoint);
-    if (status == CORRAL_OK) status = corral_checkpoint_verify(s->checkpoint);
-    if (status != CORRAL_OK) return status;
-    char *policy = corral_format("%s/policy.safetensors", s->checkpoint);
-    char *state = corral_format("%s/state.json", s->checkpoint);
-    status = policy != NULL && state != NULL ? read_environment(s, state)
-                                             : corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a path");
-    if (status == CORRAL_OK) status = corral_policy_read(policy, &s->policy);
-    free(policy);
-    free(state);
-    return status;
-}
 
 static void print_json(const subject *s, const char *env, const corral_evaluation_result *r)
 {
@@ -132,7 +69,7 @@ static int run(const cli_command *self, int argc, char **argv)
         status = cli_number("--episodes", episodes_text, 1, 1000000, &episodes);
     if (status == CORRAL_OK && seed_text != NULL)
         status = cli_number("--seed", seed_text, 0, 1LL << 53, &seed);
-    if (status == CORRAL_OK) status = open_subject(&s, words.word[0]);
+    if (status == CORRAL_OK) status = subject_open(&s, words.word[0]);
     if (env != NULL) s.params.count = 0;
     if (status == CORRAL_OK) status = environment_setup_init(&setup, env != NULL ? env : s.env, &s.params);
     corral_team *team = NULL;
@@ -158,8 +95,7 @@ static int run(const cli_command *self, int argc, char **argv)
             print_table(&s, setup.type->id, &result, stochastic);
     }
     corral_team_destroy(team);
-    corral_policy_destroy(s.policy);
-    free(s.checkpoint);
+    subject_close(&s);
     return code;
 }
 

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 The Corral authors
+
+/// What evaluation and the viewer look at: a checkpoint's policy, and the environment that it was trained on.
+#ifndef CORRAL_RLLIB_SUBJECT_H
+#define CORRAL_RLLIB_SUBJECT_H
+
+#include "corral/base/config.h"
+#include "corral/policy/policy.h"
+
+typedef struct subject {
+    char *checkpoint; // its folder
+    char env[CORRAL_TEXT_SIZE];
+    corral_pairs params;
+    int64_t max_episode_steps; // -1: the environment's own
+    corral_policy *policy;
+} subject;
+
+/// Opens a checkpoint, or a run's last one, after checking it against its manifest. End it with
+/// subject_close(), also after a failure.
+CORRAL_MUST_USE corral_status subject_open(subject *subject, const char *path);
+void subject_close(subject *subject);
+
+#endif

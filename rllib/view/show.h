@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 The Corral authors
+
+/// What happens in the window, without the window: wishes come in, time passes, a stage comes out.
+#ifndef CORRAL_VIEW_SHOW_H
+#define CORRAL_VIEW_SHOW_H
+
+#include "exhibit.h"
+#include "film.h"
+#include "stage.h"
+
+typedef enum wish {
+    WISH_PLAY,
+    WISH_FORWARD,
+    WISH_BACK,
+    WISH_NEXT,
+    WISH_AGAIN,
+    WISH_SEED,
+    WISH_FASTER,
+    WISH_SLOWER,
+    WISH_WHO,
+    WISH_PANEL,
+    WISH_PICTURE,
+    WISH_RECORD,
+    WISH_HELP,
+} wish;
+
+typedef struct show {
+    exhibit *exhibits; // [stage.count]
+    stage stage;
+    fonts *fonts;
+    film *film; // NULL: not recording
+    canvas film_canvas;
+    int64_t due_ns;           // when the next step may be
+    bool waiting;             // for a key
+    int64_t message_until_ns; // 0: no message
+    char message[300];
+} show;
+
+/// Borrows the exhibits and fonts.
+void show_init(show *show, exhibit *exhibits, uint32_t count, fonts *fonts, bool human);
+/// Finishes a recording that runs.
+void show_finish(show *show);
+
+/// A wish that cannot be granted becomes a message on the stage.
+void show_wish(show *show, wish wish, int64_t now_ns);
+/// Steps that are due until now. `choice`: what a person who plays holds down, as player_act() takes it, or
+/// NULL: the game waits. Returns whether there is something new to paint.
+bool show_pass(show *show, int64_t now_ns, const double *choice);
+/// How long nothing will happen by itself.
+int64_t show_idle_ns(const show *show, int64_t now_ns);
+
+#endif
