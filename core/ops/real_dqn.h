@@ -20,7 +20,7 @@ static double dqn(const corral_dqn_rows *run)
         const real q = ((const real *)run->q)[at], error = q - (real)terms->target[r];
         const real weight = terms->weight != NULL ? (real)terms->weight[r] : 1;
         const real size = error < 0 ? -error : error;
-        const bool far = size > delta; // not so for NaN, which must not get lost
+        const bool far = size > delta && size != (real)INFINITY; // what is not finite must not get lost
         const real loss = far ? delta * (size - (real)0.5 * delta) : (real)0.5 * error * error;
         const real slope = !far ? error : error < 0 ? -delta : delta;
         total += (double)(weight * loss);

@@ -248,6 +248,26 @@ static void learning_waits_for_its_start(void)
     learner_finish(&l);
 }
 
+/// Rewards that add up to infinity: nothing is learned from them, and each attempt is counted.
+static void what_is_not_finite_is_skipped(void)
+{
+    learner l;
+    learner_init(&l, 1, 500);
+    learner_start(&l);
+    const float observation[4] = {0.1f, 0, 0, 0};
+    for (int i = 0; i < 400; i++)
+        replay_push(dqn_replay(l.dqn), 0,
+                    &(replay_step){.observation = observation, .reward = 3e38f, .next = observation});
+    corral_policy *before;
+    TEST_OK(corral_policy_clone(l.rig.policy, &before));
+    const dqn_result result = learn(&l, 10);
+    CU_ASSERT_EQUAL(result.skipped, 5);
+    CU_ASSERT_EQUAL(result.minibatches, 0);
+    CU_ASSERT_TRUE(same_weights(before, l.rig.policy));
+    corral_policy_destroy(before);
+    learner_finish(&l);
+}
+
 // --- the target network -----------------------------------------------------------------------------------
 
 static void the_target_network_has_a_counter_of_its_own(void)
@@ -351,6 +371,7 @@ int main(void)
             {"neither threads nor cuts change a bit", neither_threads_nor_cuts_change_a_bit},
             {"the replay holds true successors", the_replay_holds_true_successors},
             {"learning waits for its start", learning_waits_for_its_start},
+            {"what is not finite is skipped", what_is_not_finite_is_skipped},
             {"the target network has a counter of its own", the_target_network_has_a_counter_of_its_own},
             {"the target network is another one", the_target_network_is_another_one},
             {"a soft update goes a part of the way", a_soft_update_goes_a_part_of_the_way},

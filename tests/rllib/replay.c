@@ -356,6 +356,30 @@ static void another_replays_file_is_refused(void)
     replay_destroy(prioritised);
 }
 
+static void a_damaged_file_is_refused(void)
+{
+    replay *r = create(40, 0.6), *back = create(40, 0.6);
+    for (uint64_t i = 0; i < 5; i++)
+        push_row(r, i);
+    replay_tell_errors(r, (const uint32_t[]){3}, (const float[]){1234}, 1);
+    TEST_OK(replay_write(r, path));
+    char *bytes;
+    size_t size, at = 0;
+    TEST_OK(corral_file_read(path, 1 << 20, &bytes, &size));
+    const double priority = pow(1234 + 1e-6, 0.6), broken = -1;
+    while (at + 8 <= size && memcmp(bytes + at, &priority, 8) != 0)
+        at += 8;
+    CU_ASSERT_FATAL(at + 8 <= size);
+    memcpy(bytes + at, &broken, 8);
+    TEST_OK(corral_file_write(path, bytes, size));
+    TEST_FAILS(replay_read(back, path), CORRAL_ERROR_CORRUPT, "the priority of row 3 is damaged");
+    TEST_OK(corral_file_write(path, bytes, size / 2));
+    CU_ASSERT_NOT_EQUAL(replay_read(back, path), CORRAL_OK);
+    free(bytes);
+    replay_destroy(r);
+    replay_destroy(back);
+}
+
 static void too_much_is_refused_at_the_start(void)
 {
     replay *r;
@@ -382,6 +406,7 @@ int main(void)
                       {"weights undo the priorities", weights_undo_the_priorities},
                       {"the file keeps everything", the_file_keeps_everything},
                       {"another replay's file is refused", another_replays_file_is_refused},
+                      {"a damaged file is refused", a_damaged_file_is_refused},
                       {"too much is refused at the start", too_much_is_refused_at_the_start},
                       {NULL, NULL},
                   });
