@@ -154,30 +154,19 @@ static corral_status write_state(const char *path, corral_trainer *trainer, cons
                              s->have_states ? &environments : NULL);
 }
 
-typedef struct checkpoint_file {
-    const char *name;
-    corral_status (*write)(const char *, corral_trainer *, const snapshot *);
-    corral_status (*read)(corral_trainer *, const char *);
-} checkpoint_file;
+enum { FILES = 3 }; // that each checkpoint has
 
-static corral_status read_policy(corral_trainer *trainer, const char *path);
-static corral_status read_target(corral_trainer *trainer, const char *path);
-static corral_status read_optimizer(corral_trainer *trainer, const char *path);
-static corral_status read_state(corral_trainer *trainer, const char *path);
+static const char *const file_names[FILES] = {"policy.safetensors", "optimizer.safetensors", "state.json"};
+static const char target_name[] = "target.safetensors";
 
-enum { FILES = 3 };
-
-static const checkpoint_file files[FILES] = {{"policy.safetensors", write_policy, read_policy},
-                                             {"optimizer.safetensors", write_optimizer, read_optimizer},
-                                             {"state.json", write_state, read_state}};
-static const checkpoint_file target_file = {"target.safetensors", write_target, read_target};
+typedef corral_status file_writer(const char *path, corral_trainer *trainer, const snapshot *s);
 
 static corral_status write_file(corral_trainer *trainer, const snapshot *s,
-                                const corral_checkpoint_writer *writer, const checkpoint_file *file)
+                                const corral_checkpoint_writer *writer, const char *name, file_writer *write)
 {
-    char *path = corral_checkpoint_file(writer, file->name);
-    const corral_status status = path != NULL ? file->write(path, trainer, s)
-                                              : corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a path");
+    char *path = corral_checkpoint_file(writer, name);
+    const corral_status status =
+        path != NULL ? write(path, trainer, s) : corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a path");
     free(path);
     return status;
 }
@@ -185,13 +174,15 @@ static corral_status write_file(corral_trainer *trainer, const snapshot *s,
 /// `now`: the snapshot is of this moment, and what it does not hold can be written from the run itself.
 static corral_status write_checkpoint(corral_trainer *trainer, const snapshot *s, bool now)
 {
+    static file_writer *const writers[FILES] = {write_policy, write_optimizer, write_state};
     char *path = corral_run_folder_checkpoint_path(trainer->folder, s->state.env_steps);
     if (path == NULL) return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a path");
     corral_checkpoint_writer *writer = NULL;
     corral_status status = corral_checkpoint_begin(path, &writer);
     for (int i = 0; i < FILES && status == CORRAL_OK; i++)
-        status = write_file(trainer, s, writer, &files[i]);
-    if (status == CORRAL_OK && s->target != NULL) status = write_file(trainer, s, writer, &target_file);
+        status = write_file(trainer, s, writer, file_names[i], writers[i]);
+    if (status == CORRAL_OK && s->target != NULL)
+        status = write_file(trainer, s, writer, target_name, write_target);
     if (status == CORRAL_OK && now && trainer->algorithm->write != NULL)
         status = trainer->algorithm->write(trainer, writer);
     if (status == CORRAL_OK)
@@ -314,22 +305,26 @@ static corral_status read_state(corral_trainer *trainer, const char *path)
     return status;
 }
 
-static corral_status read_file(corral_trainer *trainer, const char *checkpoint, const checkpoint_file *file)
+typedef corral_status file_reader(corral_trainer *trainer, const char *path);
+
+static corral_status read_file(corral_trainer *trainer, const char *checkpoint, const char *name,
+                               file_reader *read)
 {
-    char *path = corral_format("%s/%s", checkpoint, file->name);
-    const corral_status status = path != NULL ? file->read(trainer, path)
-                                              : corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a path");
+    char *path = corral_format("%s/%s", checkpoint, name);
+    const corral_status status =
+        path != NULL ? read(trainer, path) : corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a path");
     free(path);
     return status;
 }
 
 corral_status trainer_restore(corral_trainer *trainer, const char *checkpoint)
 {
+    static file_reader *const readers[FILES] = {read_policy, read_optimizer, read_state};
     corral_status status = corral_checkpoint_verify(checkpoint);
     for (int i = 0; i < FILES && status == CORRAL_OK; i++)
-        status = read_file(trainer, checkpoint, &files[i]);
+        status = read_file(trainer, checkpoint, file_names[i], readers[i]);
     if (status == CORRAL_OK && target_of(trainer) != NULL)
-        status = read_file(trainer, checkpoint, &target_file);
+        status = read_file(trainer, checkpoint, target_name, read_target);
     if (status == CORRAL_OK && trainer->algorithm->read != NULL)
         status = trainer->algorithm->read(trainer, checkpoint);
     trainer->session_first_step = trainer->state.env_steps;

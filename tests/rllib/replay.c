@@ -58,7 +58,7 @@ static void the_last_steps_have_shorter_horizons(void)
         const float rewards[] = {1 + 5 + 25, 10 + 50 + 250, 100 + 500, 1000};
         const float discounts[] = {0.125f, 0.125f, 0.25f, 0.5f}, last[] = {3, 4, 4, 4};
         CU_ASSERT_EQUAL_FATAL(out.count, 4);
-        for (size_t i = 0; i < 4; i++) {
+        for (int i = 0; i < 4; i++) {
             CU_ASSERT_EQUAL(out.row[i].from, i);
             CU_ASSERT_EQUAL(out.row[i].action, i);
             CU_ASSERT_EQUAL(out.row[i].to, last[i]);
