@@ -113,7 +113,7 @@ static uint32_t find_crossings(const float (*point)[2], uint32_t count, float y,
 /// From `x` on the coverage is `amount` higher.
 static void add_edge(canvas *c, float x, float amount)
 {
-    x = fminf(fmaxf(x, c->clip.left), c->clip.right);
+    x = x < c->clip.left ? c->clip.left : x > c->clip.right ? c->clip.right : x;
     const uint32_t pixel = (uint32_t)x;
     const float part = x - (float)pixel;
     c->cover[pixel] += amount * (1 - part);
@@ -133,14 +133,25 @@ static void cover_slice(canvas *c, const float (*point)[2], uint32_t count, floa
     }
 }
 
-/// Paints a row by its coverage, which is 0 afterwards.
+static void put(uint8_t *pixel, uint32_t color)
+{
+    pixel[0] = (uint8_t)(color >> 24);
+    pixel[1] = (uint8_t)(color >> 16);
+    pixel[2] = (uint8_t)(color >> 8);
+}
+
+/// Paints a row by its coverage, which is 0 afterwards. Most pixels are covered wholly.
 static void paint_row(canvas *c, uint32_t y, uint32_t first, uint32_t end, uint32_t color)
 {
     uint8_t *row = c->rgb + (size_t)y * c->width * 3;
+    const bool opaque = (color & 0xff) == 0xff;
     float sum = 0;
     for (uint32_t x = first; x < end; x++) {
         sum += c->cover[x];
-        if (sum > 1e-3f) mix(row + (size_t)x * 3, color, fminf(sum, 1));
+        if (sum > 0.999f && opaque)
+            put(row + (size_t)x * 3, color);
+        else if (sum > 1e-3f)
+            mix(row + (size_t)x * 3, color, sum < 1 ? sum : 1);
     }
     memset(c->cover + first, 0, (end - first + 2) * sizeof *c->cover);
 }
@@ -214,9 +225,18 @@ static void fill_pixels(canvas *c, box area, uint32_t color)
                    top = (uint32_t)fmaxf(area.top, c->clip.top);
     const uint32_t right = (uint32_t)fmaxf(fminf(area.right, c->clip.right), 0);
     const uint32_t bottom = (uint32_t)fmaxf(fminf(area.bottom, c->clip.bottom), 0);
-    for (uint32_t y = top; y < bottom; y++)
-        for (uint32_t x = left; x < right; x++)
-            mix(c->rgb + ((size_t)y * c->width + x) * 3, color, 1);
+    if (left >= right || top >= bottom) return;
+    const bool opaque = (color & 0xff) == 0xff;
+    uint8_t *first = c->rgb + ((size_t)top * c->width + left) * 3;
+    for (uint32_t y = top; y < bottom; y++) {
+        uint8_t *row = c->rgb + ((size_t)y * c->width + left) * 3;
+        if (opaque && y > top) {
+            memcpy(row, first, (size_t)(right - left) * 3);
+            continue;
+        }
+        for (uint32_t x = 0; x < right - left; x++)
+            mix(row + (size_t)x * 3, color, 1);
+    }
 }
 
 static bool whole(float x)

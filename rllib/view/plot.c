@@ -9,6 +9,7 @@
 
 #include "corral/base/file.h"
 
+#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -91,9 +92,41 @@ static corral_status choose_x(const char *text, const char **out_column, const c
     return corral_fail(CORRAL_ERROR_INVALID, "--x: \"%s\" is neither steps nor seconds", text);
 }
 
+enum { RUNS_MAX = 1024 };
+
+typedef struct run_list {
+    char *path[RUNS_MAX];
+    uint32_t count;
+} run_list;
+
+static corral_status add_run(run_list *runs, const char *path)
+{
+    if (runs->count == RUNS_MAX) return corral_fail(CORRAL_ERROR_FULL, "more than %d runs", RUNS_MAX);
+    runs->path[runs->count] = corral_format("%s", path);
+    if (runs->path[runs->count] == NULL) return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a path");
+    runs->count++;
+    return CORRAL_OK;
+}
+
+/// A run; or what `corral train --seeds` makes, a folder of runs seed-N, which stands for all of them.
+static corral_status add_runs(run_list *runs, const char *word)
+{
+    char *progress = corral_format("%s/progress.csv", word), *pattern = corral_format("%s/seed-*", word);
+    glob_t seeds = {0};
+    const bool many = progress != NULL && pattern != NULL && access(progress, F_OK) != 0 &&
+                      glob(pattern, 0, NULL, &seeds) == 0;
+    free(progress);
+    free(pattern);
+    corral_status status = many ? CORRAL_OK : add_run(runs, word);
+    for (size_t i = 0; many && status == CORRAL_OK && i < seeds.gl_pathc; i++)
+        status = add_run(runs, seeds.gl_pathv[i]);
+    globfree(&seeds);
+    return status;
+}
+
 static int run(const cli_command *self, int argc, char **argv)
 {
-    const char *out = NULL, *metric = "rollout/ep_rew_mean", *x = NULL, *x_column, *x_label;
+    const char *out = NULL, *metric = "rollout/ep_rew_mean", *x = NULL, *x_column = NULL, *x_label = NULL;
     const cli_flag flags[] = {
         {"--out", "FILE", "NAME.png or NAME.svg; taken names are numbered", &out},
         {"--metric", "NAME", "A column of progress.csv (rollout/ep_rew_mean)", &metric},
@@ -107,9 +140,15 @@ static int run(const cli_command *self, int argc, char **argv)
     if (status == CORRAL_OK && help) return CLI_OK;
     if (status == CORRAL_OK && words.count == 0)
         status = corral_fail(CORRAL_ERROR_INVALID, "plot takes runs: corral plot runs/NAME...");
+    run_list runs = {.count = 0};
+    for (size_t i = 0; status == CORRAL_OK && i < words.count; i++)
+        status = add_runs(&runs, words.word[i]);
     if (status == CORRAL_OK) status = check_out(out);
     if (status == CORRAL_OK) status = choose_x(x, &x_column, &x_label);
-    if (status == CORRAL_OK) status = curves_read(words.word, (uint32_t)words.count, x_column, metric, &read);
+    if (status == CORRAL_OK)
+        status = curves_read((const char *const *)runs.path, runs.count, x_column, metric, &read);
+    for (uint32_t i = 0; i < runs.count; i++)
+        free(runs.path[i]);
     if (status != CORRAL_OK) return cli_fail(CLI_BAD_INPUT);
     const chart c = {.curves = &read, .title = metric, .x_label = x_label};
     status = show(&c, out);

@@ -61,6 +61,9 @@ run plot run
 expect_out "environment steps"
 run plot run --metric train/los
 expect_refusal "did you mean train/loss?"
+mkdir seeds && cp -r run seeds/seed-1 && cp -r run seeds/seed-2
+run plot seeds
+expect_out "seeds/seed-1 and 1 like it"
 run plot nowhere
 expect_code 2
 echo "recordings are whole"
