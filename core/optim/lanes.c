@@ -6,6 +6,10 @@
 
 #include "corral/core/optim.h"
 
+// Every lane costs a gradient block that travels between caches: more than two only where lanes stay this
+// long.
+enum { LONG_LANE = 8 };
+
 static size_t chunk_count(size_t rows)
 {
     return rows / CORRAL_LANE_ROWS + (rows % CORRAL_LANE_ROWS != 0);
@@ -14,7 +18,11 @@ static size_t chunk_count(size_t rows)
 size_t corral_lane_count(size_t rows)
 {
     const size_t chunks = chunk_count(rows);
-    return chunks < CORRAL_LANES ? chunks : CORRAL_LANES;
+    if (chunks <= 2) return chunks;
+    size_t lanes = 2;
+    while (lanes < CORRAL_LANES && chunks / lanes >= LONG_LANE)
+        lanes *= 2;
+    return lanes;
 }
 
 static size_t first_row(size_t rows, size_t lanes, size_t lane)

@@ -3,7 +3,7 @@
 
 // One step in three loops over fixed pieces of the flat block, each spread over the team:
 //
-//   1. chunks: sum the lanes in a fixed tree into `total`, zero the lanes, sum the squares of the chunk
+//   1. chunks: sum the lanes in a fixed tree into `total`, and the squares of the chunk
 //   2. chunks: clip and update the weights
 //   3. matrices: refresh their packed forms
 //
@@ -145,7 +145,7 @@ void corral_optimizer_destroy(corral_optimizer *optimizer)
 void *corral_optimizer_lane(corral_optimizer *optimizer, size_t lane)
 {
     CORRAL_ASSERT(lane < CORRAL_LANES);
-    return optimizer->lanes[lane];
+    return memset(optimizer->lanes[lane], 0, optimizer->count * optimizer->element_size);
 }
 
 /// Elements of chunk `index`.

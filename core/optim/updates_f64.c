@@ -13,9 +13,7 @@ static double sum_lanes(size_t count, size_t lane_count, void *const *lanes, voi
     for (size_t i = 0; i < count; i++) {
         double sums[CORRAL_LANES];
         for (size_t lane = 0; lane < lane_count; lane++) {
-            double *element = (double *)lanes[lane] + i;
-            sums[lane] = *element;
-            *element = 0.0;
+            sums[lane] = ((const double *)lanes[lane])[i];
         }
         for (size_t step = 1; step < lane_count; step *= 2) {
             for (size_t lane = 0; lane + step < lane_count; lane += 2 * step)

@@ -245,7 +245,7 @@ static void moments_end_at_zero(void)
     }
 }
 
-/// All tables: the same sums, the same squares, zeroed lanes.
+/// All tables: the same sums, the same squares.
 static void lanes_are_summed_in_a_fixed_tree(void)
 {
     for (size_t lanes = 1; lanes <= CORRAL_BACKEND_LANES; lanes++) {
@@ -263,11 +263,8 @@ static void lanes_are_summed_in_a_fixed_tree(void)
                 }
                 CU_ASSERT_EQUAL(squares, expected_squares);
                 CU_ASSERT_TRUE(same_bits(total, expected, count));
-                for (size_t i = 0; i < lanes; i++) {
-                    for (size_t j = 0; j < count; j++)
-                        CU_ASSERT_EQUAL(lane[i][j], 0.0f);
+                for (size_t i = 0; i < lanes; i++)
                     free(lane[i]);
-                }
             }
         }
     }

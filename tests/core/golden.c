@@ -49,8 +49,9 @@ static void run_adam(corral_dtype dtype, double tolerance)
         snprintf(behind, sizeof behind, "\"t\":%d,", step);
         CU_ASSERT_EQUAL_FATAL(golden(name, behind, "grad", grad, COUNT), COUNT);
         CU_ASSERT_EQUAL_FATAL(golden(name, behind, "param", expected, COUNT), COUNT);
+        void *lane = corral_optimizer_lane(optimizer, 0);
         for (size_t i = 0; i < COUNT; i++)
-            put(dtype, corral_optimizer_lane(optimizer, 0), i, grad[i]);
+            put(dtype, lane, i, grad[i]);
         TEST_OK(corral_optimizer_step(optimizer, 1, 1e-3, NULL, NULL));
         for (size_t i = 0; i < COUNT; i++) {
             CU_ASSERT_DOUBLE_EQUAL(element(dtype, corral_params_data(params), i), expected[i], tolerance);
@@ -80,8 +81,9 @@ static void clipping(void)
         const corral_optimizer_config config = {.kind = CORRAL_SGD, .max_grad_norm = 0.5};
         corral_optimizer *optimizer = NULL;
         TEST_OK(corral_optimizer_create(&config, params, &optimizer));
+        void *lane = corral_optimizer_lane(optimizer, 0);
         for (size_t i = 0; i < COUNT; i++)
-            put((corral_dtype)dtype, corral_optimizer_lane(optimizer, 0), i, g[i]);
+            put((corral_dtype)dtype, lane, i, g[i]);
         TEST_OK(corral_optimizer_step(optimizer, 1, 1.0, NULL, &norm));
         CU_ASSERT_EQUAL(norm, golden_number("clip_grad_norm_0.5", "norm"));
         for (size_t i = 0; i < COUNT; i++) {

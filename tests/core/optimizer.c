@@ -120,8 +120,7 @@ static void momentum_adds_up(void)
     corral_params_destroy(params);
 }
 
-/// A norm that is not finite changes nothing but the lanes, which are zero again. Squares that overflow f32
-/// do not.
+/// A norm that is not finite changes nothing. Squares that overflow f32 do not.
 static void a_bad_gradient_changes_nothing(void)
 {
     enum { COUNT = 3000 }; // several chunks
@@ -143,7 +142,7 @@ static void a_bad_gradient_changes_nothing(void)
         CU_ASSERT_EQUAL(corral_optimizer_steps(optimizer), 0);
         const float *w = corral_params_data(params), *m = corral_optimizer_state(optimizer, 0, NULL);
         for (size_t j = 0; j < COUNT; j++)
-            CU_ASSERT_TRUE(w[j] == 0.0f && m[j] == 0.0f && lane[j] == 0.0f);
+            CU_ASSERT_TRUE(w[j] == 0.0f && m[j] == 0.0f);
     }
     *(float *)corral_optimizer_lane(optimizer, 0) = 1e30f;
     double norm = 0.0;

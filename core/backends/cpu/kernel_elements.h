@@ -184,14 +184,13 @@ static void adam(size_t count, float *weight, const float *grad, float *first, f
     }
 }
 
-/// One vector of the sum over lanes: neighbours first, then pairs of pairs. Zeroes what it read.
+/// One vector of the sum over lanes: neighbours first, then pairs of pairs.
 ALWAYS_INLINE vec sum_lane_vectors(size_t lane_count, float *const *lanes, size_t i, size_t last)
 {
     vec sums[CORRAL_BACKEND_LANES] = {0};
 #pragma GCC unroll 8
     for (size_t lane = 0; lane < lane_count; lane++) {
         sums[lane] = load_partial(lanes[lane] + i, last);
-        store_partial(lanes[lane] + i, (vec){0}, last);
     }
 #pragma GCC unroll 8
     for (size_t step = 1; step < lane_count; step *= 2) {

@@ -79,7 +79,6 @@ static double sum_lanes(size_t count, size_t lane_count, float *const *lanes, fl
         float sums[CORRAL_BACKEND_LANES];
         for (size_t lane = 0; lane < lane_count; lane++) {
             sums[lane] = lanes[lane][i];
-            lanes[lane][i] = 0.0f;
         }
         for (size_t step = 1; step < lane_count; step *= 2) {
             for (size_t lane = 0; lane + step < lane_count; lane += 2 * step)

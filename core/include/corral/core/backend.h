@@ -44,7 +44,7 @@ typedef struct corral_backend {
     /// One Adam update of `count` elements; see optim.h. `scale` multiplies the gradient (clipping).
     void (*adam)(size_t count, float *weight, const float *grad, float *first, float *second, float scale,
                  float beta1, float beta2, float step_size, float second_correction_sqrt, float epsilon);
-    /// total[i] = the sum of lane[i] over 1 .. CORRAL_BACKEND_LANES lanes in a fixed tree; zeroes the lanes;
+    /// total[i] = the sum of lane[i] over 1 .. CORRAL_BACKEND_LANES lanes in a fixed tree;
     /// returns the sum of squares of `total`, in f64.
     double (*sum_lanes)(size_t count, size_t lane_count, float *const *lanes, float *total);
 } corral_backend;

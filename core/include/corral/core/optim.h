@@ -53,13 +53,13 @@ CORRAL_MUST_USE corral_status corral_optimizer_create(const corral_optimizer_con
                                                       corral_optimizer **out_optimizer);
 void corral_optimizer_destroy(corral_optimizer *optimizer);
 
-/// Zeroed gradient blocks, one per lane, owned by the optimizer and laid out as the parameters. A step leaves
-/// them zeroed again.
+/// The gradient block of a lane, owned by the optimizer, laid out as the parameters, and zeroed by this call: so
+/// let the thread that fills it make it, once per lane and step. [different lanes from different threads]
 void *corral_optimizer_lane(corral_optimizer *optimizer, size_t lane);
 
-/// Sums the first `lane_count` blocks in the fixed tree, clips, updates the parameters, refreshes them,
-/// zeroes the blocks, and writes the norm before clipping to `*out_norm` (may be NULL).
-/// CORRAL_ERROR_NOT_FINITE when the norm is not finite: the blocks are zeroed and nothing else changes.
+/// Sums the first `lane_count` blocks in the fixed tree, clips, updates the parameters, refreshes them, and
+/// writes the norm before clipping to `*out_norm` (may be NULL).
+/// CORRAL_ERROR_NOT_FINITE when the norm is not finite: nothing changes.
 /// `team` may be NULL; it changes the speed, never the bits.
 CORRAL_MUST_USE corral_status corral_optimizer_step(corral_optimizer *optimizer, size_t lane_count,
                                                     double learning_rate, corral_team *team,
