@@ -64,6 +64,7 @@ const corral_field corral_train_fields[] = {
     CHOICE("transport", transport, transports,
            "How fragments travel inside a host; between hosts it is always grpc"),
     FLOAT("worker_cpus", worker_cpus, 0, 1024, "CPU slots that each worker takes in the cluster"),
+    FLOAT("worker_gpus", worker_gpus, 0, 1024, "GPUs that each worker takes in the cluster"),
     FLOAT("step_timeout", step_timeout, 0, 86400,
           "Seconds a fragment may take before its worker is replaced; 0: no limit"),
     INT("max_restarts", max_restarts, 0, 1000000,
@@ -153,7 +154,7 @@ const corral_field corral_train_fields[] = {
     BOOL("checkpoint.replay", checkpoint.replay,
          "Save the replay too, so that a resumed run goes on as if it had not stopped"),
     INT("max_bad_updates", max_bad_updates, 1, 1000000,
-        "Updates in a row skipped as not finite before the run fails"),
+        "Updates in a row that are skipped, as not finite or for lack of rows, before the run fails"),
     {NULL, CORRAL_FIELD_BOOL, 0, 0, 0, NULL, NULL},
 };
 

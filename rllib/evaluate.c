@@ -17,6 +17,7 @@ typedef struct share {
     uint32_t first, count;
     corral_status status;
     char error[512];
+    char failure[256]; // what the first failed episode said
 } share;
 
 typedef struct evaluation {
@@ -25,6 +26,7 @@ typedef struct evaluation {
     share *shares;
     double *episode_return; // [episodes]
     uint32_t *length;       // [episodes]; 0: failed
+    char failure[256];      // what the first failed one said
 } evaluation;
 
 /// The memory of one share's steps.
@@ -91,9 +93,9 @@ static corral_status stage_init(stage *s, const evaluation *e, uint32_t first, u
     return CORRAL_OK;
 }
 
-static corral_status play_step(stage *s, const evaluation *e, uint32_t first, uint32_t count, uint64_t step,
-                               uint32_t *remaining)
+static corral_status play_step(stage *s, const evaluation *e, share *sh, uint64_t step, uint32_t *remaining)
 {
+    const uint32_t first = sh->first, count = sh->count;
     const corral_policy_config *policy = corral_policy_get_config(s->policy);
     if (e->request->stochastic)
         for (uint32_t i = 0; i < count; i++)
@@ -121,6 +123,8 @@ static corral_status play_step(stage *s, const evaluation *e, uint32_t first, ui
         e->length[first + row] = s->ended[k].length;
         --*remaining;
     }
+    if (out.failed_count > 0 && sh->failure[0] == '\0')
+        snprintf(sh->failure, sizeof sh->failure, "%s", corral_env_batch_failure(s->batch));
     for (uint32_t i = 0; out.failed_count > 0 && i < count; i++) {
         if (!s->failed[i] || s->done[i]) continue;
         s->done[i] = 1; // counted as failed: its length stays 0
@@ -129,16 +133,16 @@ static corral_status play_step(stage *s, const evaluation *e, uint32_t first, ui
     return CORRAL_OK;
 }
 
-static corral_status play(const evaluation *e, uint32_t first, uint32_t count)
+static corral_status play(const evaluation *e, share *sh)
 {
     stage s = {0};
-    corral_status status = stage_init(&s, e, first, count);
+    corral_status status = stage_init(&s, e, sh->first, sh->count);
     const corral_env_rows rows = {s.observation,
                                   corral_policy_get_config(e->policy)->observation_size * sizeof(float)};
     if (status == CORRAL_OK) status = corral_env_batch_reset(s.batch, &rows);
-    uint32_t remaining = count;
+    uint32_t remaining = sh->count;
     for (uint64_t step = 0; status == CORRAL_OK && remaining > 0; step++)
-        status = play_step(&s, e, first, count, step, &remaining);
+        status = play_step(&s, e, sh, step, &remaining);
     stage_finish(&s);
     return status;
 }
@@ -148,7 +152,7 @@ static void play_share(void *context, size_t index, unsigned thread)
     (void)thread;
     const evaluation *e = context;
     share *sh = &e->shares[index];
-    sh->status = play(e, sh->first, sh->count);
+    sh->status = play(e, sh);
     if (sh->status != CORRAL_OK) snprintf(sh->error, sizeof sh->error, "%s", corral_last_error());
 }
 
@@ -168,14 +172,17 @@ static corral_status play_all(evaluation *e)
         corral_team_run(e->request->team, parts, play_share, e);
     else
         play_share(e, 0, 0);
-    for (uint32_t i = 0; i < parts; i++)
+    for (uint32_t i = 0; i < parts; i++) {
+        if (e->failure[0] == '\0') memcpy(e->failure, shares[i].failure, sizeof e->failure);
         if (shares[i].status != CORRAL_OK) return corral_fail(shares[i].status, "%s", shares[i].error);
+    }
     return CORRAL_OK;
 }
 
 static void summarise(const evaluation *e, corral_evaluation_result *out)
 {
     *out = (corral_evaluation_result){.min_return = INFINITY, .max_return = -INFINITY};
+    memcpy(out->failure, e->failure, sizeof out->failure);
     double sum = 0, lengths = 0;
     for (uint32_t i = 0; i < e->request->episodes; i++) {
         if (e->length[i] == 0) {

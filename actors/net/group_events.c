@@ -104,8 +104,10 @@ void group_actor_lost(corral_group *group, group_actor *actor, const char *how, 
     if (actor->first_reason == NULL && reason != NULL) actor->first_reason = strdup(reason);
     drop_leases(group, actor);
     group->stats.actors_lost++;
-    const corral_group_event event = {
-        .kind = CORRAL_GROUP_ACTOR_LOST, .actor = actor->index, .timed_out = timed_out};
+    const corral_group_event event = {.kind = CORRAL_GROUP_ACTOR_LOST,
+                                      .actor = actor->index,
+                                      .timed_out = timed_out,
+                                      .explained = actor->error[0] != '\0'};
     group_post(group, &event, reason);
 }
 

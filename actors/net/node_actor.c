@@ -178,13 +178,12 @@ void node_actor_start(node_actor *actor)
     if (status == CORRAL_OK) ends.errors[0] = -1;
     if (status == CORRAL_OK) status = hand_over(actor, &ends);
     if (status != CORRAL_OK) {
-        char how[NODE_TEXT_SIZE];
-        snprintf(how, sizeof how, "could not be started: %s", corral_last_error());
-        corral_wire_clean(how);
+        snprintf(actor->error, sizeof actor->error, "%s", corral_last_error());
+        corral_wire_clean(actor->error);
         if (actor->pid != 0)
             node_actor_kill(actor); // its exit is the crash
         else
-            crashed(actor, how, "");
+            crashed(actor, "could not be started", "");
     } else {
         tell_state(actor, CORRAL_ACTOR_RUNNING);
     }

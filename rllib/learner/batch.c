@@ -7,6 +7,7 @@
 
 #include "corral/core/ops.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,6 +131,7 @@ corral_status batch_gather(batch *b, const corral_fragment *fragments, uint32_t 
     if (status != CORRAL_OK) return status;
     b->usable_count = b->episode_count = 0;
     b->failures = b->policy_lag = 0;
+    b->failure[0] = '\0';
     for (uint32_t i = 0; i < count; i++) {
         const uint64_t lag = corral_policy_version(policy) - fragments[i].header.policy_version;
         if (lag > b->policy_lag) b->policy_lag = lag;
@@ -137,6 +139,7 @@ corral_status batch_gather(batch *b, const corral_fragment *fragments, uint32_t 
         gather_columns(b, &fragments[i], first_row);
         gather_episodes(b, &fragments[i], first_row);
         b->failures += fragments[i].header.failed_count;
+        if (b->failure[0] == '\0') snprintf(b->failure, sizeof b->failure, "%s", fragments[i].failure);
     }
     // Fragments list their episodes by step and then environment; so does the whole round, however it was
     // cut.

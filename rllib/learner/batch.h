@@ -38,6 +38,7 @@ typedef struct batch {
     batch_episode *episodes; // by (step, environment)
     size_t episode_count, episode_capacity;
     uint64_t failures;   // environments that failed in the round
+    char failure[256];   // what the first of them said; "" where none did
     uint64_t policy_lag; // versions that the oldest row's policy is behind the newest
 } batch;
 

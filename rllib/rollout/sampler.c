@@ -24,7 +24,7 @@
 
 enum { NOBODY = UINT32_MAX, REQUEST_BYTES_MAX = 64 * 1024, BLOCKS_PER_WORKER = 2 };
 
-// How long a round waits for a worker that is still starting before others take over its slice.
+// How long a run and then a round wait for a worker that is still starting before others take over its slice.
 static const int64_t start_patience_ns = 2 * CORRAL_SECOND;
 // How often failures of environments are told at most; they are counted all the time.
 static const int64_t failure_interval_ns = 10 * CORRAL_SECOND;
@@ -161,6 +161,7 @@ static corral_status create_group(sampler *s, const char *address)
         .class_name = rollout_worker_class.name,
         .count = s->worker_count,
         .cpus = s->train->worker_cpus,
+        .gpus = s->train->worker_gpus,
         .config = s->rollout,
         .config_size = sizeof *s->rollout,
         .block_bytes = block,
@@ -175,6 +176,47 @@ static corral_status create_group(sampler *s, const char *address)
         return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for %u workers", s->worker_count);
     s->created_ns = corral_now_ns();
     return corral_group_create(s->cluster, &group, &s->group);
+}
+
+/// The group's sentence begins with its own name for the actor, which to the user is a worker.
+static const char *without_name(const corral_group_event *event)
+{
+    char name[128];
+    const int length =
+        snprintf(name, sizeof name, "actor %u of group \"%s\" ", event->actor, rollout_worker_class.name);
+    const bool begins = strncmp(event->reason, name, (size_t)length) == 0;
+    return begins ? event->reason + length : event->reason;
+}
+
+static corral_status handle_event(sampler *s, const corral_group_event *event, uint64_t first_step);
+
+static corral_status refused_start(const sampler *s, const corral_group_event *event)
+{
+    const corral_fragment_layout *layout = &s->slices[s->slice_count - 1].layout; // none is larger
+    return corral_fail(
+        CORRAL_ERROR_REFUSED,
+        "worker %u %s (a worker has %u environments, and %d blocks of %u steps of them: %zu MiB)",
+        event->actor, without_name(event), layout->spec.env_count, BLOCKS_PER_WORKER, layout->spec.steps,
+        BLOCKS_PER_WORKER * layout->capacity >> 20);
+}
+
+/// Waits until each worker is up or has ended. What they say themselves at their start (no memory for their
+/// blocks, an environment that cannot be made) would be the same the next time: the run is refused.
+static corral_status await_workers(sampler *s)
+{
+    corral_status status = CORRAL_OK;
+    uint32_t heard = 0;
+    while (heard < s->worker_count && corral_now_ns() - s->created_ns < start_patience_ns) {
+        corral_group_event event;
+        status = corral_group_next(s->group, 100 * CORRAL_MILLISECOND, &event);
+        if (status == CORRAL_ERROR_EMPTY) continue;
+        if (status == CORRAL_OK && event.kind == CORRAL_GROUP_ACTOR_LOST && event.explained)
+            return refused_start(s, &event);
+        if (status == CORRAL_OK) status = handle_event(s, &event, 0);
+        if (status != CORRAL_OK) return status;
+        heard++;
+    }
+    return CORRAL_OK;
 }
 
 corral_status sampler_create(const sampler_config *config, sampler **out_sampler)
@@ -194,6 +236,7 @@ corral_status sampler_create(const sampler_config *config, sampler **out_sampler
     if (status == CORRAL_OK) status = find_exactness(s);
     if (status == CORRAL_OK)
         status = s->worker_count > 0 ? create_group(s, config->cluster) : create_local(s);
+    if (status == CORRAL_OK && s->group != NULL) status = await_workers(s);
     if (status != CORRAL_OK) {
         sampler_destroy(s);
         return status;
@@ -426,16 +469,6 @@ static void worker_ready(sampler *s, uint32_t index)
         s->listener.worker_restarted(s->listener.context, index);
 }
 
-/// The group's sentence begins with its own name for the actor, which to the user is a worker.
-static const char *without_name(const corral_group_event *event)
-{
-    char name[128];
-    const int length =
-        snprintf(name, sizeof name, "actor %u of group \"%s\" ", event->actor, rollout_worker_class.name);
-    const bool begins = strncmp(event->reason, name, (size_t)length) == 0;
-    return begins ? event->reason + length : event->reason;
-}
-
 static void worker_gone(sampler *s, const corral_group_event *event, bool for_good)
 {
     s->workers[event->actor] = (worker){.lost = true};
@@ -547,8 +580,10 @@ corral_status sampler_collect(sampler *s, uint64_t first_step, const corral_frag
     corral_status status =
         s->group != NULL ? collect_from_group(s, first_step) : collect_local(s, first_step);
     if (status != CORRAL_OK) {
+        char sentence[1024]; // giving back may fail, too, where the workers are gone
+        snprintf(sentence, sizeof sentence, "%s", corral_last_error());
         sampler_release(s);
-        return status;
+        return corral_fail(status, "%s", sentence);
     }
     keep_states(s);
     tell_failures(s);

@@ -111,8 +111,8 @@ static corral_status evaluate(corral_trainer *trainer)
     if (status != CORRAL_OK) return status;
     if (callbacks->on_evaluate_end != NULL) callbacks->on_evaluate_end(callbacks->context, trainer, &result);
     if (result.episodes == 0)
-        return corral_fail(CORRAL_ERROR_ENVIRONMENT, "%s failed in all episodes of an evaluation",
-                           trainer->setup.type->id);
+        return corral_fail(CORRAL_ERROR_ENVIRONMENT,
+                           "the environment failed in all episodes of an evaluation: %s", result.failure);
     const bool best = state->evaluations == 0 || result.mean_return > state->best_mean;
     state->evaluations++;
     state->eval_step = state->env_steps;

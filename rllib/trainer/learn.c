@@ -9,9 +9,16 @@
 static corral_status count_bad_updates(corral_trainer *trainer)
 {
     train_state *state = &trainer->state;
-    state->bad_updates += trainer->skipped;
-    state->bad_in_a_row = trainer->minibatches > 0 ? 0 : state->bad_in_a_row + trainer->skipped;
+    const bool nothing = trainer->batch.usable_count == 0;
+    const uint64_t skipped = nothing ? 1 : trainer->skipped;
+    state->bad_updates += skipped;
+    const bool bad = nothing || (trainer->minibatches == 0 && skipped > 0);
+    state->bad_in_a_row = bad ? state->bad_in_a_row + skipped : 0;
     if (state->bad_in_a_row < (uint64_t)trainer->config.max_bad_updates) return CORRAL_OK;
+    if (nothing)
+        return corral_fail(CORRAL_ERROR_ENVIRONMENT,
+                           "%llu updates in a row had nothing to learn from, since every episode failed: %s",
+                           (unsigned long long)state->bad_in_a_row, trainer->batch.failure);
     return corral_fail(CORRAL_ERROR_NOT_FINITE,
                        "%llu updates in a row had a loss or gradient that is not finite; lower "
                        "%s.learning_rate or look at the environment's rewards",

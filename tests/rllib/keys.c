@@ -157,6 +157,7 @@ static const key_case cases[] = {
     {"threads", "1", "3", THREADS, .same_policy = true},
     {"transport", "shared_memory", "grpc", REMOTE, {"workers=1"}, .same_policy = true},
     {.key = "worker_cpus", .reason = "what the scheduler of a shared cluster counts: tests/net/parts.c"},
+    {.key = "worker_gpus", .reason = "no node has any here: tests/faults/resources.sh"},
     {"step_timeout",
      "0.2",
      "60",

@@ -99,6 +99,7 @@ typedef struct corral_train_config {
     int64_t threads;      // of the learner; 0: the cores
     int32_t transport;    // corral_transport
     double worker_cpus;   // slots per worker
+    double worker_gpus;   // GPUs per worker
     double step_timeout;  // seconds that a fragment may take before its worker is replaced; 0: no limit
     int64_t max_restarts; // of a worker in a row without a fragment
     char faults[CORRAL_TEXT_SIZE];
@@ -109,7 +110,7 @@ typedef struct corral_train_config {
     corral_dqn_config dqn;
     int64_t schedule_steps; // schedules run over this many environment steps; 0: stop.steps
     corral_checkpoint_config checkpoint;
-    int64_t max_bad_updates; // updates in a row that may be skipped as not finite before the run fails
+    int64_t max_bad_updates; // updates in a row that may be skipped (not finite, or no rows) before the run fails
 } corral_train_config;
 
 extern const corral_field corral_train_fields[]; // ends with a NULL name

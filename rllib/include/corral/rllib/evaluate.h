@@ -31,6 +31,7 @@ typedef struct corral_evaluation_result {
     uint32_t episodes;
     double mean_return, std_return, min_return, max_return, mean_length; // std: population
     uint64_t failures; // episodes that the environment failed in; they are not in the means
+    char failure[256]; // what the first of them said; "" where none did
 } corral_evaluation_result;
 
 CORRAL_MUST_USE corral_status corral_evaluate(const corral_evaluation_request *request,

@@ -86,6 +86,7 @@ typedef struct corral_group_event {
     bool remote;        // FRAGMENT: came over gRPC
     uint64_t handle;    // FRAGMENT: for release
     bool timed_out;     // LOST: it was killed since a lease was older than lease_timeout_ns
+    bool explained;     // LOST: the actor or its node said itself what is wrong; it will be the same again
     const char *reason; // LOST, DOWN, FAILED: a sentence with the cause; until the next call
 } corral_group_event;
 
