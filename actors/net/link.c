@@ -664,9 +664,8 @@ corral_status corral_link_dial(corral_exchange *exchange, const corral_address *
     return CORRAL_OK;
 }
 
-void corral_link_set_owner(corral_link *link, void *owner)
+void corral_link_trust(corral_link *link)
 {
-    link->owner = owner;
     pthread_mutex_lock(&link->mutex);
     const bool was_strange = link->accepted && !link->trusted;
     link->trusted = true;
@@ -675,6 +674,12 @@ void corral_link_set_owner(corral_link *link, void *owner)
     pthread_mutex_lock(&link->exchange->mutex);
     link->exchange->strangers--;
     pthread_mutex_unlock(&link->exchange->mutex);
+}
+
+void corral_link_set_owner(corral_link *link, void *owner)
+{
+    link->owner = owner;
+    corral_link_trust(link);
 }
 
 void *corral_link_owner(const corral_link *link)

@@ -35,7 +35,9 @@ CORRAL_MUST_USE corral_status corral_link_dial(corral_exchange *exchange, const 
                                                const corral_faults *faults, void *owner,
                                                corral_link **out_link);
 
-/// A stranger has shown that it belongs here: it may send what it likes from now on.
+/// A stranger has shown that it belongs here: it may send what it likes from now on. Say so before it is answered.
+void corral_link_trust(corral_link *link);
+/// Whose messages these are; trusted, too.
 void corral_link_set_owner(corral_link *link, void *owner);
 void *corral_link_owner(const corral_link *link);
 void corral_link_set_faults(corral_link *link, const corral_faults *faults);

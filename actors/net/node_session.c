@@ -171,6 +171,8 @@ static corral_status begin(node_session *session, const Corral__V1__Hello *hello
         faults.seed++; // not the same fate for the answer as for the request
         corral_link_set_faults(session->channel.link, &faults);
     }
+    // Before it is answered: what follows the answer at once may be long.
+    if (session->channel.link != NULL) corral_link_trust(session->channel.link);
     switch (hello->purpose) {
     case CORRAL__V1__PURPOSE__MEMBER:
         return begin_member(session, hello);
