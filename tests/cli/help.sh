@@ -4,7 +4,7 @@
 
 run --help
 expect_code 0
-for command_name in train eval envs node status compare bench version; do
+for command_name in train eval envs env node status compare bench view record plot version; do
     grep -q "^  $command_name " "$out/stdout" || fail "corral --help does not list $command_name"
 done
 [ ! -s "$out/stderr" ] || fail "corral --help writes to standard error"
