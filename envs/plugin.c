@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -44,6 +45,23 @@ static const char *machine_name(unsigned machine)
     return "another processor";
 }
 
+/// Whether all that will be mapped is in the file. dlopen() does not ask, and what lies behind the end of a
+/// file raises SIGBUS when it is touched.
+static bool is_whole(int file, uint64_t size, const Elf64_Ehdr *head)
+{
+    bool any = false;
+    for (unsigned i = 0; i < head->e_phnum; i++) {
+        Elf64_Phdr part;
+        if (head->e_phoff > size) return false;
+        const off_t at = (off_t)(head->e_phoff + i * sizeof part);
+        if (pread(file, &part, sizeof part, at) != (ssize_t)sizeof part) return false;
+        if (part.p_type != PT_LOAD) continue;
+        if (part.p_offset > size || part.p_filesz > size - part.p_offset) return false;
+        any = true;
+    }
+    return any;
+}
+
 static corral_status check_head(const char *path, int file)
 {
     struct stat info;
@@ -65,12 +83,16 @@ static corral_status check_head(const char *path, int file)
                            "%s: an object file or program, not a shared library; link it with "
                            "cc -shared -fPIC",
                            path);
+    if (head.e_ident[EI_CLASS] == ELFCLASS64 &&
+        (size < (ssize_t)sizeof head || !is_whole(file, (uint64_t)info.st_size, &head)))
+        return corral_fail(CORRAL_ERROR_CORRUPT, "%s: a part of the library is missing; build it again",
+                           path);
     return CORRAL_OK;
 }
 
 static corral_status check_file(const char *path)
 {
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); // a pipe shall not make us wait
     if (file < 0)
         return corral_fail_errno(errno == ENOENT ? CORRAL_ERROR_NOT_FOUND : CORRAL_ERROR_IO, errno,
                                  "%s: cannot open the environment library", path);

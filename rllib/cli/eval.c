@@ -25,6 +25,7 @@ static void print_json(const subject *s, const char *env, const corral_evaluatio
         cJSON_AddNumberToObject(root, "mean_length", r->mean_length);
     }
     cJSON_AddNumberToObject(root, "failures", (double)r->failures);
+    if (r->failures > 0) cJSON_AddStringToObject(root, "failure", r->failure);
     char *text = cJSON_PrintUnformatted(root);
     if (text != NULL) printf("%s\n", text);
     cJSON_free(text);
@@ -41,7 +42,8 @@ static void print_table(const subject *s, const char *env, const corral_evaluati
         printf("  from, to      %.2f, %.2f\n", r->min_return, r->max_return);
         printf("  mean length   %.1f\n", r->mean_length);
     }
-    if (r->failures > 0) printf("  failures      %llu\n", (unsigned long long)r->failures);
+    if (r->failures > 0)
+        printf("  failures      %llu, the first: %s\n", (unsigned long long)r->failures, r->failure);
     printf("  checkpoint    %s\n", s->checkpoint);
 }
 

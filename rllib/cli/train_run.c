@@ -96,10 +96,10 @@ void train_run(const corral_train_config *config, const corral_train_config *bef
     if (finished != CORRAL_OK) summary.stop_reason = CORRAL_STOP_FAILED;
     progress_finish(display, &summary);
     if (failure != NULL) fprintf(stderr, "corral: %s\n", failure);
-    if (finished != CORRAL_OK) cli_fail(CLI_FAILED);
+    if (finished != CORRAL_OK && failure == NULL) cli_fail(CLI_FAILED); // else it is the same trouble again
     if (summary.stop_reason == CORRAL_STOP_FAILED && summary.final_checkpoint[0] != '\0')
-        fprintf(stderr,
-                "corral: the last finished iteration is in %s; `corral train --resume %s` goes on from it\n",
+        fprintf(stderr, "corral: the last %s in %s; `corral train --resume %s` goes on from it\n",
+                finished == CORRAL_OK ? "finished iteration is" : "checkpoint that could be written is",
                 summary.final_checkpoint, summary.run_folder);
     *out_outcome = (train_outcome){exit_code(&summary, config), summary.stop_reason, summary.last};
     out_outcome->last.message = NULL; // it was the trainer's
