@@ -10,6 +10,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { CURVE = 400 };
 
@@ -38,8 +39,9 @@ progress *progress_start(const corral_train_config *config, const char *run_fold
     p->run_folder = run_folder;
     p->target = config->stop.target_return;
     p->curve_every = 1;
+    const char *folder_end = strrchr(config->env, '/');
     snprintf(p->title, sizeof p->title, "%s on %s, seed %lld", corral_algorithm_name(config->algorithm),
-             config->env, (long long)config->seed);
+             folder_end != NULL ? folder_end + 1 : config->env, (long long)config->seed);
     return p;
 }
 
@@ -86,12 +88,16 @@ static void draw_steps(screen *s, const corral_train_report *r)
     char steps[32], budget[32], bar[80], left[40];
     const double share = fmin(1.0, (double)r->env_steps / (double)r->step_budget);
     const double rate = speed(r), rest = (double)r->step_budget - (double)r->env_steps;
-    screen_row(s, "steps", "%s of %s  %s %3.0f %%", cli_count(r->env_steps, steps, sizeof steps),
-               cli_count(r->step_budget, budget, sizeof budget),
-               screen_bar(s, share, screen_room(s) > 45 ? 16 : 0, bar, sizeof bar), 100 * share);
-    screen_row(s, "speed", "%s steps/s, at most %s left",
-               cli_count((unsigned long long)rate, steps, sizeof steps),
-               rate > 0 ? cli_duration(fmax(0, rest) / rate, left, sizeof left) : "?");
+    const bool wide = screen_room(s) > 45;
+    screen_row(s, "steps", "%s of %s%s%s %3.0f %%", cli_count(r->env_steps, steps, sizeof steps),
+               cli_count(r->step_budget, budget, sizeof budget), wide ? "  " : ",",
+               screen_bar(s, share, wide ? 16 : 0, bar, sizeof bar), 100 * share);
+    if (rate > 0 && rest > 0)
+        screen_row(s, "speed", "%s steps/s, at most %s left",
+                   cli_count((unsigned long long)rate, steps, sizeof steps),
+                   cli_duration(rest / rate, left, sizeof left));
+    else
+        screen_row(s, "speed", "%s steps/s", cli_count((unsigned long long)rate, steps, sizeof steps));
 }
 
 static void draw_returns(screen *s, const progress *p, const corral_train_report *r)
@@ -109,6 +115,12 @@ static void draw_returns(screen *s, const progress *p, const corral_train_report
         screen_row(s, "evaluation", "none yet");
 }
 
+/// What is 0 in four digits, without the sign that it may have had.
+static double shown(double value)
+{
+    return fabs(value) < 5e-5 ? 0 : value;
+}
+
 static void draw_q_update(screen *s, const corral_train_report *r)
 {
     screen_row(s, "losses", "%.4g, errors %.4g of worths %.4g", r->loss, r->td_error, r->q_mean);
@@ -123,11 +135,11 @@ static void draw_update(screen *s, const corral_train_report *r)
         draw_q_update(s, r);
         return;
     }
-    screen_row(s, "losses", "policy %.4f, value %.4f", r->policy_loss, r->value_loss);
-    screen_row(s, "policy", "KL %.4f, clipped %.0f %%, entropy %.3f", r->approx_kl, 100 * r->clip_fraction,
-               r->entropy);
+    screen_row(s, "losses", "policy %.4f, value %.4f", shown(r->policy_loss), r->value_loss);
+    screen_row(s, "policy", "KL %.4f, clipped %.0f %%, entropy %.3f", shown(r->approx_kl),
+               100 * r->clip_fraction, r->entropy);
     if (r->explained_variance_known)
-        screen_row(s, "value", "explains %.0f %% of the variance", 100 * r->explained_variance);
+        screen_row(s, "value", "explained to %.0f %%", 100 * r->explained_variance);
     else
         screen_row(s, "value", "returns do not vary");
     screen_row(s, "learning", "rate %.3g, clip %.3g, %llu updates", r->learning_rate, r->clip_range,
@@ -171,7 +183,7 @@ static void print_line(const corral_train_report *r)
     if (r->algorithm == CORRAL_ALGORITHM_DQN)
         printf("  exploring %.1f %%  error %.3g\n", 100 * r->epsilon, r->td_error);
     else
-        printf("  KL %.4f  entropy %.3f\n", r->approx_kl, r->entropy);
+        printf("  KL %.4f  entropy %.3f\n", shown(r->approx_kl), r->entropy);
     fflush(stdout);
 }
 

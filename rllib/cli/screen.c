@@ -12,7 +12,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { WIDEST = 100, NARROWEST = 40, LABEL = 13, FRAME = 4, LEVELS = 8 };
+enum { WIDEST = 100, NARROWEST = 36, LABEL = 13, FRAME = 4, LEVELS = 8 };
 
 struct screen_glyphs {
     const char *top_left, *top_right, *bottom_left, *bottom_right, *across, *down, *full, *empty, *plus_minus;
@@ -87,6 +87,19 @@ static int bytes_within(const char *text, int limit)
     return at;
 }
 
+// The same for a row, which rather ends between two of its parts, or two words, than inside one.
+static int bytes_of_row(const char *text, int limit)
+{
+    const int most = bytes_within(text, limit);
+    if (text[most] == '\0') return most;
+    int part = 0, word = 0;
+    for (int at = 1; at <= most; at++) {
+        if (text[at] == ' ') word = at;
+        if (text[at] == ',' && text[at + 1] == ' ') part = at;
+    }
+    return part > 0 ? part : word > most / 2 ? word : most;
+}
+
 // Appends as long as there is room for all of it.
 static void append(char *out, size_t size, const char *text)
 {
@@ -111,12 +124,14 @@ int screen_room(const screen *s)
 static void edge(screen *s, const char *left, const char *right, const char *title)
 {
     const int room = box_width(s) - 2;
-    const int bytes = bytes_within(title, room - 2);
+    char text[400];
+    snprintf(text, sizeof text, "%s", title);
+    text[bytes_of_row(text, room - 2)] = '\0';
     int used = 0;
     fputs(left, stdout);
-    if (bytes > 0) {
-        printf(" %.*s ", bytes, title);
-        used = (cells_of(title) < room - 2 ? cells_of(title) : room - 2) + 2;
+    if (text[0] != '\0') {
+        printf(" %s ", text);
+        used = cells_of(text) + 2;
     }
     for (; used < room; used++)
         fputs(s->glyphs->across, stdout);
@@ -148,9 +163,11 @@ void screen_row(screen *s, const char *label, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    const int room = screen_room(s), pad = room - cells_of(text);
-    printf("%s %s%-*s%s%.*s%*s %s\033[K\n", s->glyphs->down, s->color ? "\033[2m" : "", LABEL, label,
-           s->color ? "\033[0m" : "", bytes_within(text, room), text, pad > 0 ? pad : 0, "", s->glyphs->down);
+    const int room = screen_room(s);
+    text[bytes_of_row(text, room)] = '\0';
+    const int pad = room - cells_of(text);
+    printf("%s %s%-*s%s%s%*s %s\033[K\n", s->glyphs->down, s->color ? "\033[2m" : "", LABEL, label,
+           s->color ? "\033[0m" : "", text, pad > 0 ? pad : 0, "", s->glyphs->down);
     s->lines++;
 }
 

@@ -22,7 +22,7 @@ last_box() { sed "s/$escape\[[0-9;]*[A-Za-z]//g" "$out/stdout" | awk '/^(╭|\+-
 # Characters, which awk counts as bytes on a small Debian.
 widths() { last_box | LC_ALL=C.UTF-8 bash -c 'while IFS= read -r line; do echo ${#line}; done' | sort -u; }
 
-for columns in 41 60 80 101 200; do
+for columns in 40 41 60 80 101 200; do
     on_terminal $columns 24 LANG=C.UTF-8
     [ "$(widths | wc -l)" = 1 ] || fail "$command: the box has lines of $(widths | tr '\n' ' ')columns"
     [ "$(widths)" -lt $columns ] || fail "$command: the box takes $(widths) columns"
