@@ -94,7 +94,7 @@ function(corral_test_properties name seconds labels)
     set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
   endif()
   set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "CORRAL_SANITIZER=${CORRAL_SANITIZER}"
-    "UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1" "ASAN_OPTIONS=detect_leaks=1:abort_on_error=0"
+    "UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1" "ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:allocator_may_return_null=1"
     "LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/sanitizers/lsan.supp:print_suppressions=0"
     "TSAN_OPTIONS=halt_on_error=1:suppressions=${CMAKE_SOURCE_DIR}/tests/sanitizers/tsan.supp")
 endfunction()
