@@ -4,6 +4,7 @@
 /// A run of its own starts its agent: one end of a pair of sockets is the agent's first session, so the
 /// driver can speak before the agent is up, and either sees the other's end as end-of-file, however it came.
 #include "cluster_private.h"
+#include "runtime.h"
 
 #include "corral/base/clock.h"
 #include "corral/base/file.h"
@@ -107,5 +108,6 @@ void cluster_await_node(corral_cluster *cluster, int64_t timeout_ns)
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
     }
     if (handle >= 0) close(handle);
+    corral_runtime_sweep(); // it may have been killed
     cluster->node_pid = 0;
 }

@@ -195,6 +195,15 @@ void corral_runtime_close(corral_runtime *runtime)
     free(runtime);
 }
 
+void corral_runtime_sweep(void)
+{
+    char folder[PATH_MAX];
+    folder_path(folder, sizeof folder);
+    if (!is_our_folder(folder, 077)) return;
+    remove_stale(folder);
+    rmdir(folder); // fails while others are in it
+}
+
 // --- sockets
 // ------------------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,8 @@
 ///         ID.sock                        where drivers attach
 ///         head-PORT, node-PORT           0600: how to reach it, and its token
 ///
-/// Everything of a node goes when it ends; what a killed one left goes when the next one starts.
+/// Everything of a node goes when it ends; what a killed one left goes when its driver or the
+/// next node sees it.
 #ifndef CORRAL_NET_RUNTIME_H
 #define CORRAL_NET_RUNTIME_H
 
@@ -26,6 +27,9 @@ typedef struct corral_runtime corral_runtime;
 CORRAL_MUST_USE corral_status corral_runtime_open(corral_runtime **out_runtime);
 /// Removes what this node put there, and the folder when it was the last. NULL is fine.
 void corral_runtime_close(corral_runtime *runtime);
+
+/// Removes what killed nodes left. For whoever has just seen one end.
+void corral_runtime_sweep(void);
 
 /// A listening socket that corral_runtime_attach() finds. The caller closes it.
 CORRAL_MUST_USE corral_status corral_runtime_listen(corral_runtime *runtime, int *out_socket);
