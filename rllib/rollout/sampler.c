@@ -24,7 +24,9 @@
 
 enum { NOBODY = UINT32_MAX, REQUEST_BYTES_MAX = 64 * 1024, BLOCKS_PER_WORKER = 2 };
 
-// How long a run and then a round wait for a worker that is still starting before others take over its slice.
+// How long a run waits at its start for word from each worker: blocks of gigabytes are not had in an instant.
+static const int64_t start_limit_ns = 10 * CORRAL_SECOND;
+// How long a round waits for a worker that is still starting before others take over its slice.
 static const int64_t start_patience_ns = 2 * CORRAL_SECOND;
 // How often failures of environments are told at most; they are counted all the time.
 static const int64_t failure_interval_ns = 10 * CORRAL_SECOND;
@@ -206,7 +208,7 @@ static corral_status await_workers(sampler *s)
 {
     corral_status status = CORRAL_OK;
     uint32_t heard = 0;
-    while (heard < s->worker_count && corral_now_ns() - s->created_ns < start_patience_ns) {
+    while (heard < s->worker_count && corral_now_ns() - s->created_ns < start_limit_ns) {
         corral_group_event event;
         status = corral_group_next(s->group, 100 * CORRAL_MILLISECOND, &event);
         if (status == CORRAL_ERROR_EMPTY) continue;
