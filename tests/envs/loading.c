@@ -132,7 +132,7 @@ static void wrong_files(void)
 
     TEST_OK(corral_file_read(PLUGIN("right"), 16 << 20, &bytes, &size));
     TEST_OK(corral_file_write(path, bytes, 100)); // cut off
-    TEST_FAILS(corral_env_find(path, &type), CORRAL_ERROR_INVALID, "cannot load the environment library");
+    TEST_FAILS(corral_env_find(path, &type), CORRAL_ERROR_CORRUPT, "a part of the library is missing");
     bytes[16] = 1; // e_type: an object file
     TEST_OK(corral_file_write(path, bytes, size));
     TEST_FAILS(corral_env_find(path, &type), CORRAL_ERROR_CORRUPT, "an object file or program");
