@@ -2,13 +2,15 @@
 // Copyright (c) 2026 The Corral authors
 
 // How fast CartPole steps on one core: one instance at a time with the C library's sin and cos (as a plain
-// program would), the batched rules alone, and the rules below the host that Corral really steps; then the
-// other built-in environments below the host. Prints steps per second.
+// program would), the batched rules alone, and the rules below the host that Corral really steps, there with
+// two threads too, each with a batch of its own; then the other built-in environments below the host. Prints
+// steps per second.
 //
 //     corral_env_bench [ENVIRONMENTS [SECONDS]]
 
 #include "corral/base/clock.h"
 #include "corral/base/rng.h"
+#include "corral/base/threads.h"
 #include "corral/envs/batch.h"
 #include "corral/envs/registry.h"
 
@@ -21,7 +23,7 @@ static double now_seconds(void)
     return (double)corral_now_ns() * 1e-9;
 }
 
-enum { ACTION_POOL = 1 << 16, LEAVES = 4 };
+enum { ACTION_POOL = 1 << 16, LEAVES = 4, THREADS = 2, SCALING_TURNS = 5 };
 
 typedef struct arrays {
     const corral_env_type *type;
@@ -190,6 +192,50 @@ static double bench_host(arrays *a, double seconds)
     return (double)steps * a->count / elapsed;
 }
 
+typedef struct parallel_run {
+    arrays *arrays; // [THREADS]
+    double seconds;
+    double rate[THREADS];
+} parallel_run;
+
+static void run_one(void *context, size_t index, unsigned thread)
+{
+    (void)thread;
+    parallel_run *run = context;
+    run->rate[index] = bench_host(&run->arrays[index], run->seconds);
+}
+
+/// All the threads' steps together. They share nothing but the machine.
+static double bench_parallel(arrays *a, unsigned threads, double seconds)
+{
+    corral_team *team;
+    if (corral_team_create(threads, &team) != CORRAL_OK) exit(2);
+    parallel_run run = {.arrays = a, .seconds = seconds};
+    corral_team_run(team, threads, run_one, &run);
+    corral_team_destroy(team);
+    double rate = 0;
+    for (unsigned i = 0; i < threads; i++)
+        rate += run.rate[i];
+    return rate;
+}
+
+/// In turns and the best of each, so that a neighbour on the machine spoils the ratio less.
+static void bench_scaling(const corral_env_type *type, uint32_t count, double seconds)
+{
+    arrays a[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        a[i] = make_arrays(type, count);
+    double one = 0, all = 0;
+    for (int i = 0; i < SCALING_TURNS; i++) {
+        one = fmax(one, bench_parallel(a, 1, seconds / SCALING_TURNS));
+        all = fmax(all, bench_parallel(a, THREADS, seconds / SCALING_TURNS));
+    }
+    printf("  with %d threads        %6.1f  (%.2f times one, which made %.1f)\n", THREADS, all / 1e6,
+           all / one, one / 1e6);
+    for (int i = 0; i < THREADS; i++)
+        free_arrays(&a[i]);
+}
+
 static void bench_cartpole(uint32_t count, double seconds)
 {
     const corral_env_type *type;
@@ -197,11 +243,12 @@ static void bench_cartpole(uint32_t count, double seconds)
     arrays a = make_arrays(type, count);
     const double plain = bench_plain(&a, seconds), rules = bench_rules(&a, seconds),
                  host = bench_host(&a, seconds);
-    printf("CartPole-v1, %u environments, one core, million steps per second:\n", count);
+    printf("CartPole-v1, %u environments, million steps per second:\n", count);
     printf("  one by one with libm  %6.1f\n", plain / 1e6);
     printf("  batched rules         %6.1f  (%.1f times)\n", rules / 1e6, rules / plain);
     printf("  through the host      %6.1f  (%.1f times)\n", host / 1e6, host / plain);
     free_arrays(&a);
+    bench_scaling(type, count, seconds);
 }
 
 int main(int argc, char **argv)
