@@ -14,6 +14,8 @@
 /// statistics of now when they are drawn.
 #include "dqn.h"
 
+#include "../learner/lanes.h"
+
 #include "corral/base/rng.h"
 #include "corral/core/ops.h"
 
@@ -21,15 +23,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_ROWS = 64 }; // rows on a tape at a time; a multiple of CORRAL_LANE_ROWS
-
 /// What one thread works in.
 typedef struct dqn_bench {
     corral_tape *tape;
-    float *observation, *next; // [BLOCK_ROWS, observation_size]
-    float *q_target;           // [BLOCK_ROWS, action_count]
-    int32_t action[BLOCK_ROWS];
-    float reward[BLOCK_ROWS], discount[BLOCK_ROWS], target[BLOCK_ROWS];
+    float *observation, *next; // [LANES_BLOCK_ROWS, observation_size]
+    float *q_target;           // [LANES_BLOCK_ROWS, action_count]
+    int32_t action[LANES_BLOCK_ROWS];
+    float reward[LANES_BLOCK_ROWS], discount[LANES_BLOCK_ROWS], target[LANES_BLOCK_ROWS];
 } dqn_bench;
 
 struct dqn {
@@ -47,8 +47,6 @@ struct dqn {
     uint32_t *rows;
     float *weight, *error;
     corral_dqn_stats lane_stats[CORRAL_LANES];
-    corral_status lane_status[CORRAL_LANES];
-    char lane_error[CORRAL_LANES][256];
 };
 
 // --- life -------------------------------------------------------------------------------------------------
@@ -58,10 +56,10 @@ static corral_status no_memory(void)
     return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for the minibatches of DQN; lower dqn.minibatch");
 }
 
-/// [BLOCK_ROWS, width] floats.
+/// [LANES_BLOCK_ROWS, width] floats.
 static float *create_rows(size_t width)
 {
-    return aligned_alloc(64, BLOCK_ROWS * width * sizeof(float));
+    return aligned_alloc(64, LANES_BLOCK_ROWS * width * sizeof(float));
 }
 
 static corral_status create_benches(dqn *d)
@@ -257,9 +255,11 @@ static corral_status find_targets(const dqn *d, dqn_bench *bench, size_t count)
     return status;
 }
 
-static corral_status learn_block(dqn *d, dqn_bench *bench, size_t first, size_t count, void *gradient,
-                                 corral_dqn_stats *stats)
+static corral_status learn_block(void *context, size_t lane, unsigned thread, size_t first, size_t count,
+                                 void *gradient)
 {
+    dqn *d = context;
+    dqn_bench *bench = &d->bench[thread];
     gather_block(d, bench, first, count);
     corral_status status = find_targets(d, bench, count);
     if (status != CORRAL_OK) return status;
@@ -273,40 +273,21 @@ static corral_status learn_block(dqn *d, dqn_bench *bench, size_t first, size_t 
     corral_tensor *q, *none;
     corral_tape_reset(bench->tape, corral_policy_params(d->policy), gradient);
     corral_policy_graph(d->policy, bench->tape, count, bench->observation, &q, &none);
-    return corral_backward(corral_dqn_loss(q, &terms, d->error + first, stats));
-}
-
-static void learn_lane(void *context, size_t lane_index, unsigned thread)
-{
-    dqn *d = context;
-    const corral_lane lane = corral_lane_at((size_t)d->config.minibatch, lane_index);
-    void *gradient = corral_optimizer_lane(d->optimizer, lane_index);
-    corral_status status = CORRAL_OK;
-    d->lane_stats[lane_index] = (corral_dqn_stats){0};
-    for (size_t at = 0; at < lane.count && status == CORRAL_OK; at += BLOCK_ROWS) {
-        const size_t count = lane.count - at < BLOCK_ROWS ? lane.count - at : BLOCK_ROWS;
-        status =
-            learn_block(d, &d->bench[thread], lane.first + at, count, gradient, &d->lane_stats[lane_index]);
-    }
-    d->lane_status[lane_index] = status;
-    if (status != CORRAL_OK)
-        strncpy(d->lane_error[lane_index], corral_last_error(), sizeof d->lane_error[0] - 1);
+    return corral_backward(corral_dqn_loss(q, &terms, d->error + first, &d->lane_stats[lane]));
 }
 
 // --- one minibatch ----------------------------------------------------------------------------------------
 
-static corral_status sum_lanes(const dqn *d, size_t lanes, corral_dqn_stats *out_stats)
+static void sum_lanes(const dqn *d, size_t lanes, corral_dqn_stats *out_stats)
 {
     *out_stats = (corral_dqn_stats){0};
     for (size_t i = 0; i < lanes; i++) {
         const corral_dqn_stats *lane = &d->lane_stats[i];
-        if (d->lane_status[i] != CORRAL_OK) return corral_fail(d->lane_status[i], "%s", d->lane_error[i]);
         out_stats->loss += lane->loss;
         out_stats->q += lane->q;
         out_stats->error += lane->error;
         out_stats->rows += lane->rows;
     }
-    return CORRAL_OK;
 }
 
 static corral_status learn_minibatch(dqn *d, uint64_t draw, dqn_result *result)
@@ -314,13 +295,14 @@ static corral_status learn_minibatch(dqn *d, uint64_t draw, dqn_result *result)
     const size_t rows = (size_t)d->config.minibatch, lanes = corral_lane_count(rows);
     const uint64_t key = corral_stream_key(d->run_seed, CORRAL_STREAM_REPLAY, draw);
     replay_sample(d->replay, key, rows, result->priority_beta, d->rows, d->weight);
-    corral_team_run(d->team, lanes, learn_lane, d);
-    corral_dqn_stats stats;
+    memset(d->lane_stats, 0, sizeof d->lane_stats);
     double norm = 0;
-    corral_status status = sum_lanes(d, lanes, &stats);
+    corral_status status = lanes_run(d->team, d->optimizer, rows, learn_block, d);
     if (status == CORRAL_OK)
         status = corral_optimizer_step(d->optimizer, lanes, result->learning_rate, d->team, &norm);
     if (status != CORRAL_OK) return status;
+    corral_dqn_stats stats;
+    sum_lanes(d, lanes, &stats);
     replay_tell_errors(d->replay, d->rows, d->error, rows);
     result->loss += stats.loss / (double)rows;
     result->q += stats.q / (double)rows;

@@ -11,7 +11,8 @@
 typedef struct advantage_input {
     size_t steps;              // T
     const float *reward;       // [T]
-    const float *value;        // [T + 1]: the last is V of where the fragment was cut
+    const float *value;        // [T]
+    float last_value;          // V of where the rollout was cut
     const uint8_t *terminated; // [T]
     const uint8_t *truncated;  // [T]
     const float

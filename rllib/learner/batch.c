@@ -23,7 +23,8 @@ corral_status batch_init(batch *b, uint32_t envs, uint32_t steps, const corral_p
     b->observation = policy->normalize_observation ? calloc(observation, sizeof *b->observation) : b->raw;
     b->action = calloc(rows, sizeof *b->action);
     b->log_prob = calloc(rows, sizeof *b->log_prob);
-    b->value = calloc((size_t)envs * (steps + 1), sizeof *b->value);
+    b->value = calloc(rows, sizeof *b->value);
+    b->last_value = calloc(envs, sizeof *b->last_value);
     b->reward = calloc(rows, sizeof *b->reward);
     b->advantage = calloc(rows, sizeof *b->advantage);
     b->target = calloc(rows, sizeof *b->target);
@@ -32,8 +33,9 @@ corral_status batch_init(batch *b, uint32_t envs, uint32_t steps, const corral_p
     b->final_value = calloc(rows, sizeof *b->final_value);
     b->usable = calloc(rows, sizeof *b->usable);
     if (b->raw == NULL || b->observation == NULL || b->action == NULL || b->log_prob == NULL ||
-        b->value == NULL || b->reward == NULL || b->advantage == NULL || b->target == NULL ||
-        b->terminated == NULL || b->truncated == NULL || b->final_value == NULL || b->usable == NULL) {
+        b->value == NULL || b->last_value == NULL || b->reward == NULL || b->advantage == NULL ||
+        b->target == NULL || b->terminated == NULL || b->truncated == NULL || b->final_value == NULL ||
+        b->usable == NULL) {
         batch_finish(b);
         return corral_fail(CORRAL_ERROR_NO_MEMORY,
                            "no memory for %zu rows of a rollout; lower envs or ppo.steps", rows);
@@ -55,7 +57,7 @@ void batch_finish(batch *b)
     if (b->observation != b->raw) free(b->observation);
     void *const memory[] = {b->raw,       b->action, b->log_prob,   b->value,     b->reward,
                             b->advantage, b->target, b->terminated, b->truncated, b->final_value,
-                            b->log_probs, b->usable, b->episodes};
+                            b->log_probs, b->usable, b->episodes,   b->last_value};
     for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)
         free(memory[i]);
     *b = (batch){0};
@@ -81,13 +83,16 @@ static void gather_columns(batch *b, const corral_fragment *f, size_t first_row)
     memcpy(b->terminated + first_row, f->terminated, rows);
     memcpy(b->truncated + first_row, f->truncated, rows);
     memset(b->final_value + first_row, 0, rows * sizeof *b->final_value);
-    memcpy(b->value + (size_t)f->header.env_begin * (b->steps + 1), f->value,
-           (size_t)f->header.spec.env_count * (b->steps + 1) * sizeof *b->value);
     if (b->log_probs != NULL)
         corral_categorical_log_probs(rows, b->actions, f->logits, b->log_probs + first_row * b->actions);
-    for (size_t e = 0; e < f->header.spec.env_count; e++)
-        memcpy(b->raw + (first_row + e * b->steps) * width,
-               f->observation + e * (b->steps + 1) * width * sizeof(float), b->steps * width * sizeof(float));
+    for (size_t e = 0; e < f->header.spec.env_count;
+         e++) { // these columns have one row more: where it was cut
+        const size_t row = first_row + e * b->steps, from = e * (b->steps + 1);
+        memcpy(b->raw + row * width, f->observation + from * width * sizeof(float),
+               b->steps * width * sizeof(float));
+        memcpy(b->value + row, f->value + from, b->steps * sizeof *b->value);
+        b->last_value[f->header.env_begin + e] = f->value[from + b->steps];
+    }
     for (size_t r = 0; r < rows; r++) {
         if (f->valid[r])
             b->usable[b->usable_count++] = (uint32_t)(first_row + r);
@@ -155,7 +160,8 @@ void batch_estimate(batch *b, double gamma, double lambda)
         const advantage_input in = {
             .steps = b->steps,
             .reward = b->reward + row,
-            .value = b->value + (size_t)e * (b->steps + 1),
+            .value = b->value + row,
+            .last_value = b->last_value[e],
             .terminated = b->terminated + row,
             .truncated = b->truncated + row,
             .final_value = b->final_value + row,
@@ -166,26 +172,20 @@ void batch_estimate(batch *b, double gamma, double lambda)
     }
 }
 
-static double value_at(const batch *b, size_t row)
-{
-    return b->value[row + row / b->steps]; // one value more per environment than rows
-}
-
 bool batch_explained_variance(const batch *b, double *out_value)
 {
     double target_sum = 0, rest_sum = 0;
     for (size_t i = 0; i < b->usable_count; i++) {
         const size_t row = b->usable[i];
         target_sum += b->target[row];
-        rest_sum += b->target[row] - value_at(b, row);
+        rest_sum += b->target[row] - b->value[row];
     }
     const double target_mean = target_sum / (double)b->usable_count,
                  rest_mean = rest_sum / (double)b->usable_count;
     double target_m2 = 0, rest_m2 = 0;
     for (size_t i = 0; i < b->usable_count; i++) {
         const size_t row = b->usable[i];
-        const double target = b->target[row] - target_mean,
-                     rest = b->target[row] - value_at(b, row) - rest_mean;
+        const double target = b->target[row] - target_mean, rest = b->target[row] - b->value[row] - rest_mean;
         target_m2 += target * target;
         rest_m2 += rest * rest;
     }

@@ -29,6 +29,7 @@ typedef struct batch {
     float *observation; // the same, filtered; `raw` itself where nothing is filtered
     int32_t *action;    // [rows] and so on
     float *log_prob, *value, *reward, *advantage, *target;
+    float *last_value; // [envs] V of where the rollout was cut
     uint8_t *terminated, *truncated;
     float *final_value; // [rows], 0 but where an episode was cut off
     uint32_t actions;

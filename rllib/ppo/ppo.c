@@ -13,6 +13,8 @@
 /// small blocks, records them on a tape, and adds their gradient to the lane's block.
 #include "ppo.h"
 
+#include "../learner/lanes.h"
+
 #include "corral/base/rng.h"
 #include "corral/core/ops.h"
 
@@ -20,15 +22,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_ROWS = 64 }; // rows on a tape at a time; a multiple of CORRAL_LANE_ROWS
-
 /// What one thread works in.
 typedef struct ppo_bench {
     corral_tape *tape;
-    float *observation; // [BLOCK_ROWS, observation_size]
-    float *log_probs;   // [BLOCK_ROWS, action_count]; NULL where the divergence is not penalised
-    int32_t action[BLOCK_ROWS];
-    float log_prob[BLOCK_ROWS], value[BLOCK_ROWS], advantage[BLOCK_ROWS], target[BLOCK_ROWS];
+    float *observation; // [LANES_BLOCK_ROWS, observation_size]
+    float *log_probs;   // [LANES_BLOCK_ROWS, action_count]; NULL where the divergence is not penalised
+    int32_t action[LANES_BLOCK_ROWS];
+    float log_prob[LANES_BLOCK_ROWS], value[LANES_BLOCK_ROWS], advantage[LANES_BLOCK_ROWS],
+        target[LANES_BLOCK_ROWS];
 } ppo_bench;
 
 struct ppo {
@@ -47,16 +48,14 @@ struct ppo {
     float clip_range, entropy_coefficient, kl_coefficient;
     float advantage_mean, advantage_scale;
     corral_ppo_stats lane_stats[CORRAL_LANES];
-    corral_status lane_status[CORRAL_LANES];
-    char lane_error[CORRAL_LANES][256];
 };
 
 // --- life -------------------------------------------------------------------------------------------------
 
-/// [BLOCK_ROWS, width] floats.
+/// [LANES_BLOCK_ROWS, width] floats.
 static float *create_rows(size_t width)
 {
-    return aligned_alloc(64, BLOCK_ROWS * width * sizeof(float));
+    return aligned_alloc(64, LANES_BLOCK_ROWS * width * sizeof(float));
 }
 
 static corral_status create_benches(ppo *p)
@@ -131,7 +130,7 @@ static void gather_block(const ppo *p, ppo_bench *bench, const uint32_t *rows, s
         memcpy(bench->observation + i * width, b->observation + row * width, width * sizeof(float));
         bench->action[i] = b->action[row];
         bench->log_prob[i] = b->log_prob[row];
-        bench->value[i] = b->value[row + row / b->steps]; // one value more per environment than rows
+        bench->value[i] = b->value[row];
         bench->advantage[i] = (b->advantage[row] - p->advantage_mean) * p->advantage_scale;
         bench->target[i] = b->target[row];
     }
@@ -141,9 +140,12 @@ static void gather_block(const ppo *p, ppo_bench *bench, const uint32_t *rows, s
                b->actions * sizeof(float));
 }
 
-static corral_status learn_block(const ppo *p, ppo_bench *bench, size_t count, void *gradient,
-                                 corral_ppo_stats *stats)
+static corral_status learn_block(void *context, size_t lane, unsigned thread, size_t first, size_t count,
+                                 void *gradient)
 {
+    ppo *p = context;
+    ppo_bench *bench = &p->bench[thread];
+    gather_block(p, bench, p->rows + first, count);
     const corral_ppo_terms terms = {
         .action = bench->action,
         .old_log_prob = bench->log_prob,
@@ -162,25 +164,7 @@ static corral_status learn_block(const ppo *p, ppo_bench *bench, size_t count, v
     corral_tensor *logits, *value;
     corral_tape_reset(bench->tape, corral_policy_params(p->policy), gradient);
     corral_policy_graph(p->policy, bench->tape, count, bench->observation, &logits, &value);
-    return corral_backward(corral_ppo_loss(logits, value, &terms, stats));
-}
-
-static void learn_lane(void *context, size_t lane_index, unsigned thread)
-{
-    ppo *p = context;
-    ppo_bench *bench = &p->bench[thread];
-    const corral_lane lane = corral_lane_at(p->row_count, lane_index);
-    void *gradient = corral_optimizer_lane(p->optimizer, lane_index);
-    corral_status status = CORRAL_OK;
-    p->lane_stats[lane_index] = (corral_ppo_stats){0};
-    for (size_t at = 0; at < lane.count && status == CORRAL_OK; at += BLOCK_ROWS) {
-        const size_t count = lane.count - at < BLOCK_ROWS ? lane.count - at : BLOCK_ROWS;
-        gather_block(p, bench, p->rows + lane.first + at, count);
-        status = learn_block(p, bench, count, gradient, &p->lane_stats[lane_index]);
-    }
-    p->lane_status[lane_index] = status;
-    if (status != CORRAL_OK)
-        strncpy(p->lane_error[lane_index], corral_last_error(), sizeof p->lane_error[0] - 1);
+    return corral_backward(corral_ppo_loss(logits, value, &terms, &p->lane_stats[lane]));
 }
 
 // --- one minibatch ----------------------------------------------------------------------------------------
@@ -204,12 +188,11 @@ static void measure_advantage(ppo *p)
     p->advantage_scale = (float)(1.0 / (sqrt(m2 / (double)(p->row_count - 1)) + 1e-8));
 }
 
-static corral_status sum_lanes(const ppo *p, size_t lanes, corral_ppo_stats *out_stats)
+static void sum_lanes(const ppo *p, size_t lanes, corral_ppo_stats *out_stats)
 {
     *out_stats = (corral_ppo_stats){0};
     for (size_t i = 0; i < lanes; i++) {
         const corral_ppo_stats *lane = &p->lane_stats[i];
-        if (p->lane_status[i] != CORRAL_OK) return corral_fail(p->lane_status[i], "%s", p->lane_error[i]);
         out_stats->policy_loss += lane->policy_loss;
         out_stats->value_loss += lane->value_loss;
         out_stats->entropy += lane->entropy;
@@ -220,7 +203,6 @@ static corral_status sum_lanes(const ppo *p, size_t lanes, corral_ppo_stats *out
         out_stats->max_ratio_deviation = fmax(out_stats->max_ratio_deviation, lane->max_ratio_deviation);
         out_stats->rows += lane->rows;
     }
-    return CORRAL_OK;
 }
 
 static corral_status learn_minibatch(ppo *p, double learning_rate, corral_ppo_stats *out_stats,
@@ -228,9 +210,10 @@ static corral_status learn_minibatch(ppo *p, double learning_rate, corral_ppo_st
 {
     measure_advantage(p);
     const size_t lanes = corral_lane_count(p->row_count);
-    corral_team_run(p->team, lanes, learn_lane, p);
-    corral_status status = sum_lanes(p, lanes, out_stats);
+    memset(p->lane_stats, 0, sizeof p->lane_stats);
+    corral_status status = lanes_run(p->team, p->optimizer, p->row_count, learn_block, p);
     if (status != CORRAL_OK) return status;
+    sum_lanes(p, lanes, out_stats);
     return corral_optimizer_step(p->optimizer, lanes, learning_rate, p->team, out_norm);
 }
 

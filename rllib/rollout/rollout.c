@@ -89,12 +89,13 @@ static corral_status layout_of(const rollout_config *config, const environment_s
 }
 
 corral_status rollout_fragment_layout(const rollout_config *config, const environment_setup *setup,
-                                      uint32_t env_count, corral_fragment_layout *out_layout)
+                                      uint32_t env_count, corral_fragment_layout *out_layout, bool *out_exact)
 {
     corral_env_batch *batch; // one environment tells how large a state is
     corral_status status = create_batch(config, setup, 0, 1, &batch);
     if (status != CORRAL_OK) return status;
     status = layout_of(config, setup, batch, env_count, out_layout);
+    *out_exact = corral_env_batch_state_exact(batch);
     corral_env_batch_destroy(batch);
     return status;
 }

@@ -49,10 +49,11 @@ CORRAL_MUST_USE corral_status rollout_config_init(rollout_config *rollout, const
                                                   const environment_setup *setup,
                                                   const corral_policy_config *policy);
 
-/// How large the parts of a fragment are for `env_count` environments.
+/// How large the parts of a fragment are for `env_count` environments, and whether their saved states are
+/// exact (see corral_env_batch_state_exact()).
 CORRAL_MUST_USE corral_status rollout_fragment_layout(const rollout_config *config,
                                                       const environment_setup *setup, uint32_t env_count,
-                                                      corral_fragment_layout *out_layout);
+                                                      corral_fragment_layout *out_layout, bool *out_exact);
 
 /// `config` and `setup` are borrowed for the life of the slice.
 CORRAL_MUST_USE corral_status rollout_slice_create(const rollout_config *config,

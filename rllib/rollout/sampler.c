@@ -12,7 +12,6 @@
 
 #include "corral/base/clock.h"
 #include "corral/base/file.h"
-#include "corral/envs/batch.h"
 #include "corral/net/cluster.h"
 
 #include <math.h>
@@ -101,7 +100,8 @@ static corral_status plan_slices(sampler *s)
         sl->env_begin = (uint32_t)((uint64_t)envs * i / s->slice_count);
         sl->env_count = (uint32_t)((uint64_t)envs * (i + 1) / s->slice_count) - sl->env_begin;
         sl->leased_to = sl->holder = NOBODY;
-        corral_status status = rollout_fragment_layout(s->rollout, s->setup, sl->env_count, &sl->layout);
+        corral_status status =
+            rollout_fragment_layout(s->rollout, s->setup, sl->env_count, &sl->layout, &s->exact);
         if (status != CORRAL_OK) return status;
     }
     s->state_bytes = s->slices[0].layout.spec.state_bytes;
@@ -112,22 +112,6 @@ static corral_status plan_slices(sampler *s)
     s->packed = malloc(s->packed_size);
     if (s->states == NULL || s->observations == NULL || s->request == NULL || s->packed == NULL)
         return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for the states of %u environments", envs);
-    return CORRAL_OK;
-}
-
-static corral_status find_exactness(sampler *s)
-{
-    const corral_env_batch_config config = {.type = s->setup->type,
-                                            .count = 1,
-                                            .run_seed = 0,
-                                            .role = CORRAL_STREAM_ENVIRONMENT,
-                                            .max_episode_steps = s->train->max_episode_steps,
-                                            .param_values = s->setup->values};
-    corral_env_batch *batch;
-    corral_status status = corral_env_batch_create(&config, &batch);
-    if (status != CORRAL_OK) return status;
-    s->exact = corral_env_batch_state_exact(batch);
-    corral_env_batch_destroy(batch);
     return CORRAL_OK;
 }
 
@@ -235,7 +219,6 @@ corral_status sampler_create(const sampler_config *config, sampler **out_sampler
     const uint32_t envs = (uint32_t)config->train->envs, threads = corral_team_size(config->team);
     s->slice_count = s->worker_count > 0 ? s->worker_count : threads < envs ? threads : envs;
     corral_status status = plan_slices(s);
-    if (status == CORRAL_OK) status = find_exactness(s);
     if (status == CORRAL_OK)
         status = s->worker_count > 0 ? create_group(s, config->cluster) : create_local(s);
     if (status == CORRAL_OK && s->group != NULL) status = await_workers(s);

@@ -49,6 +49,7 @@ static void matches_the_reference(void)
                 .steps = (size_t)steps,
                 .reward = reward,
                 .value = value,
+                .last_value = value[steps],
                 .terminated = terminated,
                 .truncated = truncated,
                 .final_value = final,
@@ -73,7 +74,7 @@ static float last_advantage(int terminated, int truncated)
 {
     const float reward[3] = {1, 1, 1}, value[4] = {10, 10, 10, 1000}, final[3] = {0, 0, 10};
     const uint8_t ends[3] = {0, 0, (uint8_t)terminated}, cuts[3] = {0, 0, (uint8_t)truncated};
-    const advantage_input in = {3, reward, value, ends, cuts, final, 0.9, 0.95};
+    const advantage_input in = {3, reward, value, value[3], ends, cuts, final, 0.9, 0.95};
     float advantage[3], target[3];
     advantage_estimate(&in, advantage, target);
     return advantage[2];
@@ -92,7 +93,7 @@ static void no_trace_crosses_an_end(void)
 {
     const float reward[4] = {0, 0, 50, 50}, value[5] = {0}, final[4] = {0};
     const uint8_t ends[4] = {0, 1, 0, 0}, cuts[4] = {0};
-    const advantage_input in = {4, reward, value, ends, cuts, final, 1.0, 1.0};
+    const advantage_input in = {4, reward, value, value[4], ends, cuts, final, 1.0, 1.0};
     float advantage[4], target[4];
     advantage_estimate(&in, advantage, target);
     CU_ASSERT_EQUAL(advantage[0], 0);
