@@ -4,6 +4,7 @@
 #include "subject.h"
 
 #include "corral/base/file.h"
+#include "corral/policy/import.h"
 #include "corral/proto/checkpoint.h"
 
 #include <cjson/cJSON.h>
@@ -61,6 +62,13 @@ corral_status subject_open(subject *s, const char *path)
     free(policy);
     free(state);
     return status;
+}
+
+corral_status subject_import(subject *s, const char *path)
+{
+    *s = (subject){.max_episode_steps = -1, .checkpoint = strdup(path)};
+    if (s->checkpoint == NULL) return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a path");
+    return corral_policy_import_sb3(path, &s->policy);
 }
 
 void subject_close(subject *s)

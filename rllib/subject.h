@@ -19,6 +19,9 @@ typedef struct subject {
 /// Opens a checkpoint, or a run's last one, after checking it against its manifest. End it with
 /// subject_close(), also after a failure.
 CORRAL_MUST_USE corral_status subject_open(subject *subject, const char *path);
+/// An agent of another library (corral/policy/import.h), which does not say what it was trained on: `env`
+/// stays empty, and `checkpoint` is the file.
+CORRAL_MUST_USE corral_status subject_import(subject *subject, const char *path);
 void subject_close(subject *subject);
 
 #endif

@@ -49,13 +49,15 @@ static void print_table(const subject *s, const char *env, const corral_evaluati
 
 static int run(const cli_command *self, int argc, char **argv)
 {
-    const char *episodes_text = NULL, *seed_text = NULL, *env = NULL;
+    const char *episodes_text = NULL, *seed_text = NULL, *env = NULL, *sb3 = NULL;
     bool stochastic = false, json = false, help;
     const cli_flag flags[] = {
         {"--episodes", "N", "How many episodes (100)", &episodes_text, NULL},
         {"--seed", "S", "Other seeds, other episodes (0)", &seed_text, NULL},
         {"--stochastic", NULL, "Draw actions instead of taking the most probable one", NULL, &stochastic},
         {"--env", "ID", "Another environment than the one it was trained on", &env, NULL},
+        {"--import-sb3", "FILE",
+         "Play an agent of Stable-Baselines3 (safetensors) in the environment of --env", &sb3, NULL},
         {"--json", NULL, "One JSON object", NULL, &json},
         {0},
     };
@@ -65,13 +67,17 @@ static int run(const cli_command *self, int argc, char **argv)
     environment_setup setup;
     corral_status status = cli_parse(self, argc, argv, flags, &words, &help);
     if (status == CORRAL_OK && help) return CLI_OK;
-    if (status == CORRAL_OK && words.count != 1)
+    if (status == CORRAL_OK && sb3 != NULL && (words.count != 0 || env == NULL))
+        status =
+            corral_fail(CORRAL_ERROR_INVALID, "--import-sb3 takes the place of a run and needs --env: corral "
+                                              "eval --import-sb3 FILE --env ID");
+    if (status == CORRAL_OK && sb3 == NULL && words.count != 1)
         status = corral_fail(CORRAL_ERROR_INVALID, "eval takes one run or checkpoint: corral eval runs/NAME");
     if (status == CORRAL_OK && episodes_text != NULL)
         status = cli_number("--episodes", episodes_text, 1, 1000000, &episodes);
     if (status == CORRAL_OK && seed_text != NULL)
         status = cli_number("--seed", seed_text, 0, 1LL << 53, &seed);
-    if (status == CORRAL_OK) status = subject_open(&s, words.word[0]);
+    if (status == CORRAL_OK) status = sb3 != NULL ? subject_import(&s, sb3) : subject_open(&s, words.word[0]);
     if (env != NULL) s.params.count = 0;
     if (status == CORRAL_OK) status = environment_setup_init(&setup, env != NULL ? env : s.env, &s.params);
     corral_team *team = NULL;
@@ -101,5 +107,6 @@ static int run(const cli_command *self, int argc, char **argv)
     return code;
 }
 
-const cli_command cli_eval = {"eval", "RUN|CHECKPOINT [--episodes 100] [--seed S] [--stochastic] [--json]",
-                              "Play episodes with a trained policy", run};
+const cli_command cli_eval = {
+    "eval", "RUN|CHECKPOINT [--episodes 100] [--seed S] [--stochastic] [--import-sb3 FILE] [--json]",
+    "Play episodes with a trained policy", run};

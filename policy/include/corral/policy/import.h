@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 The Corral authors
+
+/// Policies that other libraries have trained.
+#ifndef CORRAL_POLICY_IMPORT_H
+#define CORRAL_POLICY_IMPORT_H
+
+#include "corral/policy/policy.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// An agent of Stable-Baselines3 as a safetensors file of its state dictionary: the tensors under PyTorch's
+/// names, with "activation" (tanh, relu) and "obs_norm" (JSON: epsilon, clip_obs) as metadata where they
+/// differ from the library's defaults. Actor-critics (PPO, A2C) and Q-networks (DQN) of linear layers over a
+/// flat observation. CORRAL_ERROR_UNSUPPORTED names the tensor that is part of another kind of network.
+CORRAL_MUST_USE corral_status corral_policy_import_sb3(const char *path, corral_policy **out_policy);
+/// The same from memory. `name` is what messages call it.
+CORRAL_MUST_USE corral_status corral_policy_import_sb3_bytes(const char *name, const void *bytes, size_t size,
+                                                             corral_policy **out_policy);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
