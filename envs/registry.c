@@ -2,11 +2,13 @@
 // Copyright (c) 2026 The Corral authors
 
 // Names of environments. A name with a slash or ".so" in it refers to a library: "FILE" or "FILE:ID", where
-// the last colon behind the last slash parts the two. Anything else is built in.
+// the last colon behind the last slash parts the two. One that begins with "gym:" is Python's. Anything else is
+// built in.
 
 #include "corral/envs/registry.h"
 
 #include "builtin.h"
+#include "gym/gym.h"
 #include "plugin.h"
 
 #include "corral/base/config.h"
@@ -41,6 +43,7 @@ const corral_env_type *corral_env_builtin_at(size_t index)
 
 static bool names_library(const char *name)
 {
+    if (corral_gym_names(name)) return false;
     return strchr(name, '/') != NULL || strstr(name, ".so") != NULL;
 }
 
@@ -74,7 +77,7 @@ static corral_status find_builtin(const char *name, const corral_env_type **out_
         *out_type = builtins[i];
         return CORRAL_OK;
     }
-    return no_such(name, names, BUILTIN_COUNT, " (one of a library is named like ./walk.so:Walk-v0)");
+    return no_such(name, names, BUILTIN_COUNT, " (one of a library is named like ./walk.so:Walk-v0, one of Gymnasium like gym:Taxi-v4)");
 }
 
 static corral_status find_in_library(const char *path, const char *id,
@@ -104,6 +107,7 @@ static corral_status find_in_library(const char *path, const char *id,
 
 corral_status corral_env_find(const char *name, const corral_env_type **out_type)
 {
+    if (corral_gym_names(name)) return corral_gym_find(name, out_type);
     if (!names_library(name)) return find_builtin(name, out_type);
 
     const size_t length = path_length(name);

@@ -47,7 +47,7 @@ corral_status rollout_config_init(rollout_config *rollout, const corral_train_co
     char *library = corral_env_library_path(config->env);
     const int length = library != NULL
                            ? snprintf(rollout->env, sizeof rollout->env, "%s:%s", library, setup->type->id)
-                           : snprintf(rollout->env, sizeof rollout->env, "%s", setup->type->id);
+                           : snprintf(rollout->env, sizeof rollout->env, "%s", config->env);
     free(library);
     if (length < 0 || (size_t)length >= sizeof rollout->env)
         return corral_fail(CORRAL_ERROR_INVALID, "env: the path of %s is too long", config->env);

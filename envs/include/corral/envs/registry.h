@@ -16,6 +16,7 @@ extern "C" {
 ///   "CartPole-v1"                    built in
 ///   "./walk.so:Walk-v0"              of a library, loaded on first use and kept
 ///   "./walk.so"                      the same, where the library has just one
+///   "gym:LunarLander-v3"             of Gymnasium, played by the person's own Python (envs/gym/README.md)
 /// Everything in the library's descriptor is checked before it is used: version, sizes, pointers, ids,
 /// spaces, parameters. Messages name the file, what is wrong and what to do; an unknown id gets the nearest
 /// name. The result lives as long as the program. [any thread]
@@ -32,7 +33,7 @@ size_t corral_env_builtin_count(void);
 const corral_env_type *corral_env_builtin_at(size_t index);
 
 /// The file of a name that refers to a library ("./walk.so:Walk-v0" gives "./walk.so"), absolute, or NULL
-/// for a built-in one. The caller frees it.
+/// for another one. The caller frees it.
 char *corral_env_library_path(const char *name);
 
 /// Checks a descriptor as corral_env_find() does. `name` is what messages call it.
