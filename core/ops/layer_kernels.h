@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 The Corral authors
+
+/// The loops of the layers, one table per dtype, as kernels.h.
+#ifndef CORRAL_CORE_OPS_LAYER_KERNELS_H
+#define CORRAL_CORE_OPS_LAYER_KERNELS_H
+
+#include "backends/cpu/layer_table.h"
+#include "corral/core/layers.h"
+
+/// One step of a recurrent layer. The s-th sequence's row of an array with `width` numbers a row begins at
+/// s * stride * width: stride is the steps of a sequence, or 1.
+typedef struct corral_cell_run {
+    size_t sequences, stride, hidden;
+    void *gates;                     // forward: the sums, which become the gates. backward: the gates
+    const void *sums;                // GRU: W_h h + b_h
+    const void *h_before, *c_before; // the state the step began with
+    void *h, *c, *tanh_c;
+    // backward. Carried gradients are [sequences, hidden], of the state after the step, then before it
+    const void *h_grad, *c_grad; // of the results; c_grad may be NULL
+    void *h_carry, *c_carry;
+    void *gates_grad; // of the sums W_i x + b_i (+ W_h h + b_h for an LSTM); written
+    void *sums_grad;  // GRU: of W_h h + b_h; written
+} corral_cell_run;
+
+typedef struct corral_layer_kernels {
+    /// h and c of a step: the last ones (s * last_stride rows apart) or zeros where reset[s * stride] is not
+    /// 0.
+    void (*begin_step)(const corral_cell_run *run, const uint8_t *reset, const void *h_last,
+                       const void *c_last, size_t last_stride);
+    void (*lstm_cell)(const corral_cell_run *run);
+    void (*lstm_cell_grad)(const corral_cell_run *run);
+    void (*gru_cell)(const corral_cell_run *run);
+    void (*gru_cell_grad)(const corral_cell_run *run);
+    void (*product)(const corral_product *product);
+    /// y (+)= x W^T for rows that lie x_row and y_row apart: from the bias, or from what is there where
+    /// `bias` is NULL. `packed` is NULL in f64.
+    void (*rows_linear)(size_t rows, size_t in, size_t out, const void *x, size_t x_row, const void *weight,
+                        const float *packed, const void *bias, void *y, size_t y_row);
+} corral_layer_kernels;
+
+extern const corral_layer_kernels corral_layers_f32, corral_layers_f64;
+
+static inline const corral_layer_kernels *corral_layers_of(corral_dtype dtype)
+{
+    return dtype == CORRAL_F64 ? &corral_layers_f64 : &corral_layers_f32;
+}
+
+#endif

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright (c) 2026 The Corral authors
+
+// The layers in f64.
+
+#include "ops/layer_kernels.h"
+
+#include "ops/real_f64.h"
+
+#include "backends/cpu/plain_product.h"
+
+static void product(const corral_product *p)
+{
+    plain_product(p);
+}
+
+static void rows_linear(size_t rows, size_t in, size_t out, const void *x, size_t x_row, const void *weight,
+                        const float *packed, const void *bias, void *y, size_t y_row)
+{
+    (void)packed;
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t o = 0; o < out; o++) {
+            double *to = (double *)y + r * y_row + o, sum = bias == NULL ? *to : ((const double *)bias)[o];
+            for (size_t k = 0; k < in; k++)
+                sum += ((const double *)x)[r * x_row + k] * ((const double *)weight)[o * in + k];
+            *to = sum;
+        }
+    }
+}
+
+#include "ops/real_layer_table.h"
