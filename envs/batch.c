@@ -46,11 +46,7 @@ static corral_status create_rules(corral_env_batch *batch, const double *values)
     const corral_env_host *host = corral_env_host_default();
     corral_env_host_take_error(); // whatever an earlier call has left
 
-    const int32_t result = type->single != NULL
-                               ? corral_single_create(type, host, batch->count, values, &batch->single)
-                               : type->batch->create(host, batch->count, values, &batch->rules);
-    if (result == 0 && (batch->single != NULL || batch->rules != NULL)) return CORRAL_OK;
-    if (result != 0) batch->rules = NULL; // a failed create owns what it may have left there
+    if (corral_rules_create(&batch->rules, type, host, batch->count, values) == 0) return CORRAL_OK;
 
     const char *said = corral_env_host_take_error();
     return corral_fail(CORRAL_ERROR_ENVIRONMENT, "%s: cannot be created: %s", type->id,
@@ -112,6 +108,7 @@ corral_status corral_env_batch_create(const corral_env_batch_config *config, cor
     batch->first_index = config->first_index;
     batch->before_reset = config->before_reset;
     batch->before_reset_context = config->before_reset_context;
+    batch->plain = corral_env_extension(batch->type, CORRAL_ENV_PLAIN_REWARD);
     batch->step_limit =
         config->max_episode_steps < 0 ? config->type->max_episode_steps : (uint32_t)config->max_episode_steps;
     status = allocate(batch);
@@ -132,8 +129,7 @@ corral_status corral_env_batch_create(const corral_env_batch_config *config, cor
 void corral_env_batch_destroy(corral_env_batch *batch)
 {
     if (batch == NULL) return;
-    if (batch->rules != NULL) batch->type->batch->destroy(batch->rules);
-    corral_single_destroy(batch->single);
+    corral_rules_destroy(&batch->rules);
     free(batch->stream);
     free(batch->begun);
     free(batch->seed);
@@ -200,11 +196,8 @@ static void reset_rules(corral_env_batch *batch, const corral_env_rows *observat
     const corral_env_step out = {.size = sizeof out, .observation = observation, .failed = batch->failed};
     memset(batch->failed, 0, batch->count);
     corral_env_host_take_error();
-    if (batch->single != NULL) {
-        corral_single_reset(batch->single, batch->mask, batch->seed, &out);
-    } else if (batch->type->batch->reset(batch->rules, batch->mask, batch->seed, &out) != 0) {
+    if (corral_rules_reset(&batch->rules, batch->mask, batch->seed, &out) != 0)
         memset(batch->failed, 1, batch->count);
-    }
 }
 
 /// Leaves in the mask what could not be begun. Returns how many those are.
@@ -261,11 +254,7 @@ static void step_rules(corral_env_batch *batch, const corral_env_rows *action,
     memset(step->truncated, 0, batch->count);
     memset(step->failed, 0, batch->count);
     corral_env_host_take_error();
-    if (batch->single != NULL) {
-        corral_single_step(batch->single, &io);
-    } else if (batch->type->batch->step(batch->rules, &io) != 0) {
-        memset(step->failed, 1, batch->count); // the whole batch
-    }
+    if (corral_rules_step(&batch->rules, &io) != 0) memset(step->failed, 1, batch->count); // the whole batch
 }
 
 /// Drops the open episode and leaves nothing of the row's results.
@@ -317,9 +306,10 @@ static void drop_failed(corral_env_batch *batch, corral_env_batch_step *step)
 
 static void count_steps(corral_env_batch *batch, corral_env_batch_step *step)
 {
+    const double *reward = batch->plain != NULL ? batch->plain->reward(batch->rules.batch) : step->reward;
     for (uint32_t i = 0; i < batch->count; i++) {
         if (step->failed[i]) continue;
-        batch->episode_return[i] += step->reward[i];
+        batch->episode_return[i] += reward[i];
         batch->length[i]++;
         step->terminated[i] = step->terminated[i] != 0;
         const bool over_time = batch->step_limit != 0 && batch->length[i] >= batch->step_limit;
@@ -363,6 +353,5 @@ const corral_env_spaces *corral_env_batch_spaces(const corral_env_batch *batch)
 const void *corral_env_batch_handle(const corral_env_batch *batch, uint32_t row, uint32_t *out_index)
 {
     CORRAL_ASSERT(row < batch->count);
-    *out_index = batch->single != NULL ? 0 : row;
-    return batch->single != NULL ? corral_single_instance(batch->single, row) : batch->rules;
+    return corral_rules_handle(&batch->rules, row, out_index);
 }

@@ -5,7 +5,8 @@
 #ifndef CORRAL_ENVS_BATCH_INTERNAL_H
 #define CORRAL_ENVS_BATCH_INTERNAL_H
 
-#include "single.h"
+#include "rules.h"
+#include "wrap/wrap.h"
 
 #include "corral/envs/batch.h"
 
@@ -19,15 +20,15 @@ struct corral_env_batch {
     void (*before_reset)(void *context, const corral_env_batch *batch, uint32_t row); // may be NULL
     void *before_reset_context;
 
-    void *rules;                 // the plug-in's batch, where the type has `batch`
-    corral_single_batch *single; // ours, where it has `single`
-    uint64_t *stream;            // [count] key of the episode seeds
-    uint64_t *begun;             // [count] episodes begun; the open one is number begun - 1
-    uint64_t *seed;              // [count] of the open episode
-    uint32_t *length;            // [count] its steps so far
-    double *episode_return;      // [count] its rewards so far
-    uint8_t *mask;               // [count] which to reset
-    uint8_t *failed;             // [count] scratch of resets
+    corral_rules rules;
+    uint64_t *stream;                     // [count] key of the episode seeds
+    uint64_t *begun;                      // [count] episodes begun; the open one is number begun - 1
+    uint64_t *seed;                       // [count] of the open episode
+    uint32_t *length;                     // [count] its steps so far
+    const corral_env_plain_reward *plain; // NULL: rewards are as the rules gave them
+    double *episode_return;               // [count] its rewards so far
+    uint8_t *mask;                        // [count] which to reset
+    uint8_t *failed;                      // [count] scratch of resets
     char failure[512];
 };
 

@@ -24,7 +24,7 @@ static_assert(sizeof(state_head) == 40, "no holes");
 
 static const corral_env_state *state_extension(const corral_env_batch *batch)
 {
-    return batch->type->extension != NULL ? batch->type->extension(CORRAL_ENV_STATE) : NULL;
+    return corral_env_extension(batch->type, CORRAL_ENV_STATE);
 }
 
 bool corral_env_batch_state_exact(const corral_env_batch *batch)
@@ -81,8 +81,8 @@ static corral_status load_row(corral_env_batch *batch, const char *state, uint32
 
     const corral_env_state *extension = state_extension(batch);
     if (extension == NULL) return CORRAL_OK;
-    uint32_t index = batch->single != NULL ? 0 : row;
-    void *handle = batch->single != NULL ? corral_single_instance(batch->single, row) : batch->rules;
+    uint32_t index;
+    void *handle = corral_rules_handle(&batch->rules, row, &index);
     corral_env_host_take_error();
     if (extension->load(handle, index, state + sizeof head) == 0) return CORRAL_OK;
     const char *said = corral_env_host_take_error();

@@ -211,7 +211,8 @@ static corral_status check_functions(const corral_env_type *type)
         return invalid("both `single` and `batch` are set; fill exactly one of them");
     if (type->batch != NULL) {
         const corral_env_batch_functions *f = type->batch;
-        if (f->create == NULL || f->destroy == NULL || f->reset == NULL || f->step == NULL)
+        const bool made = type->size >= sizeof *type && type->create_for != NULL;
+        if ((f->create == NULL && !made) || f->destroy == NULL || f->reset == NULL || f->step == NULL)
             return invalid("batch needs create, destroy, reset and step");
         return CORRAL_OK;
     }
@@ -227,9 +228,7 @@ static corral_status check_functions(const corral_env_type *type)
 
 static corral_status check_extensions(const corral_env_type *type)
 {
-    if (type->extension == NULL) return CORRAL_OK;
-
-    const corral_env_state *state = type->extension(CORRAL_ENV_STATE);
+    const corral_env_state *state = corral_env_extension(type, CORRAL_ENV_STATE);
     if (state != NULL) {
         if (state->size < sizeof *state) return invalid(CORRAL_ENV_STATE " is too small: set its size");
         if (state->save == NULL || state->load == NULL)
@@ -238,14 +237,14 @@ static corral_status check_extensions(const corral_env_type *type)
             return corral_fail(CORRAL_ERROR_INVALID, CORRAL_ENV_STATE ".state_size is %u; it must be 1 .. %d",
                                state->state_size, STATE_MAX);
     }
-    const corral_env_render *render = type->extension(CORRAL_ENV_RENDER);
+    const corral_env_render *render = corral_env_extension(type, CORRAL_ENV_RENDER);
     if (render != NULL) {
         if (render->size < sizeof *render) return invalid(CORRAL_ENV_RENDER " is too small: set its size");
         if (render->draw == NULL) return invalid(CORRAL_ENV_RENDER " needs draw");
         if (!(render->width >= 1 && render->width <= 16384 && render->height >= 1 && render->height <= 16384))
             return invalid(CORRAL_ENV_RENDER ": width and height must be 1 .. 16384");
     }
-    const corral_env_action_mask *mask = type->extension(CORRAL_ENV_ACTION_MASK);
+    const corral_env_action_mask *mask = corral_env_extension(type, CORRAL_ENV_ACTION_MASK);
     if (mask != NULL) {
         if (mask->size < sizeof *mask) return invalid(CORRAL_ENV_ACTION_MASK " is too small: set its size");
         if (mask->mask == NULL) return invalid(CORRAL_ENV_ACTION_MASK " needs mask");
@@ -276,7 +275,7 @@ static corral_status check_type(const corral_env_type *type)
 static corral_status check_id(const corral_env_plugin_descriptor *descriptor, uint32_t index)
 {
     const corral_env_type *type = corral_plugin_type(descriptor, index);
-    if (type->size < sizeof *type || type->size != descriptor->types[0].size ||
+    if (type->size < offsetof(corral_env_type, context) || type->size != descriptor->types[0].size ||
         type->size % _Alignof(corral_env_type))
         return corral_fail(
             CORRAL_ERROR_INVALID,
@@ -300,11 +299,11 @@ static corral_status check_descriptor(const corral_env_plugin_descriptor *descri
             "made for version %u of corral/env.h, this program has %d: build it again with this "
             "program's header",
             descriptor->abi_major, CORRAL_ENV_ABI_MAJOR);
-    if (descriptor->size < sizeof *descriptor)
+    if (descriptor->size < offsetof(corral_env_plugin_descriptor, open))
         return corral_fail(CORRAL_ERROR_INVALID,
                            "the descriptor says %u bytes, at least %zu are needed: use "
                            "CORRAL_ENV_EXPORT",
-                           descriptor->size, sizeof *descriptor);
+                           descriptor->size, offsetof(corral_env_plugin_descriptor, open));
     if (descriptor->types == NULL || descriptor->type_count == 0) return invalid("it lists no environment");
     if (descriptor->type_count > TYPES_MAX)
         return corral_fail(CORRAL_ERROR_INVALID, "it lists %u environments; at most %d are possible",

@@ -2,14 +2,15 @@
 // Copyright (c) 2026 The Corral authors
 
 // Names of environments. A name with a slash or ".so" in it refers to a library: "FILE" or "FILE:ID", where
-// the last colon behind the last slash parts the two. One that begins with "gym:" is Python's. Anything else is
-// built in.
+// the last colon behind the last slash parts the two. One that begins with "gym:" is Python's. Anything else
+// is built in. Wrappers follow, each behind a plus sign: "CartPole-v1+frame_stack=4".
 
 #include "corral/envs/registry.h"
 
 #include "builtin.h"
 #include "gym/gym.h"
 #include "plugin.h"
+#include "wrap/wrap.h"
 
 #include "corral/base/config.h"
 #include "corral/base/file.h"
@@ -55,6 +56,14 @@ static size_t path_length(const char *name)
     return colon != NULL ? (size_t)(colon - name) : strlen(name);
 }
 
+/// Where "+wrapper" begins, or the end of the name. Files may have plus signs in their names too.
+static size_t base_length(const char *name)
+{
+    const char *library = strstr(name, ".so"), *slash = strrchr(name, '/');
+    const char *plus = strchr(library != NULL ? library : slash != NULL ? slash : name, '+');
+    return plus != NULL ? (size_t)(plus - name) : strlen(name);
+}
+
 /// `hint` ends the list of what there is.
 static corral_status no_such(const char *id, const char *const *names, size_t count, const char *hint)
 {
@@ -77,7 +86,8 @@ static corral_status find_builtin(const char *name, const corral_env_type **out_
         *out_type = builtins[i];
         return CORRAL_OK;
     }
-    return no_such(name, names, BUILTIN_COUNT, " (one of a library is named like ./walk.so:Walk-v0, one of Gymnasium like gym:Taxi-v4)");
+    return no_such(name, names, BUILTIN_COUNT,
+                   " (one of a library is named like ./walk.so:Walk-v0, one of Gymnasium like gym:Taxi-v4)");
 }
 
 static corral_status find_in_library(const char *path, const char *id,
@@ -105,7 +115,7 @@ static corral_status find_in_library(const char *path, const char *id,
     return status;
 }
 
-corral_status corral_env_find(const char *name, const corral_env_type **out_type)
+static corral_status find_base(const char *name, const corral_env_type **out_type)
 {
     if (corral_gym_names(name)) return corral_gym_find(name, out_type);
     if (!names_library(name)) return find_builtin(name, out_type);
@@ -122,11 +132,40 @@ corral_status corral_env_find(const char *name, const corral_env_type **out_type
     return status;
 }
 
+/// Puts the wrappers of "+grey+frame_stack=4" around `type`.
+static corral_status wrap_all(const char *wrappers, const corral_env_type *type,
+                              const corral_env_type **out_type)
+{
+    corral_status status = CORRAL_OK;
+    while (*wrappers == '+' && status == CORRAL_OK) {
+        const size_t length = strcspn(++wrappers, "+");
+        char *spec = strndup(wrappers, length);
+        status = spec != NULL ? corral_env_wrap(type, spec, &type)
+                              : corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory to wrap %s", type->id);
+        free(spec);
+        wrappers += length;
+    }
+    *out_type = type;
+    return status;
+}
+
+corral_status corral_env_find(const char *name, const corral_env_type **out_type)
+{
+    const size_t length = base_length(name);
+    char *base = strndup(name, length);
+    if (base == NULL) return corral_fail(CORRAL_ERROR_NO_MEMORY, "%s: no memory to find it", name);
+    const corral_env_type *type = NULL;
+    corral_status status = find_base(base, &type);
+    if (status == CORRAL_OK) status = wrap_all(name + length, type, out_type);
+    free(base);
+    return status;
+}
+
 corral_status corral_env_find_all(const char *name, void (*each)(void *context, const corral_env_type *type),
                                   void *context)
 {
     const corral_env_type *type;
-    if (!names_library(name) || name[path_length(name)] == ':') {
+    if (!names_library(name) || name[path_length(name)] == ':' || name[base_length(name)] == '+') {
         const corral_status status = corral_env_find(name, &type);
         if (status == CORRAL_OK) each(context, type);
         return status;
@@ -143,8 +182,9 @@ char *corral_env_library_path(const char *name)
 {
     if (!names_library(name)) return NULL;
 
-    char *path = strndup(name, path_length(name));
+    char *path = strndup(name, base_length(name));
     if (path == NULL) return NULL;
+    path[path_length(path)] = '\0';
     char *absolute = realpath(path, NULL);
     if (absolute == NULL && path[0] == '/') return path; // not there: as good as it gets
     if (absolute == NULL) {

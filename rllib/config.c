@@ -46,6 +46,10 @@ static const char *const initialisations[] = {"orthogonal", "fan_in", NULL};
     {                                                                                                        \
         key, CORRAL_FIELD_SCHEDULE, AT(member), low, high, NULL, help_text                                   \
     }
+#define WORDS(key, member, help_text)                                                                        \
+    {                                                                                                        \
+        key, CORRAL_FIELD_WORDS, AT(member), 0, 0, NULL, help_text                                           \
+    }
 #define PAIRS(key, member, help_text)                                                                        \
     {                                                                                                        \
         key, CORRAL_FIELD_PAIRS, AT(member), 0, 0, NULL, help_text                                           \
@@ -55,6 +59,8 @@ const corral_field corral_train_fields[] = {
     CHOICE("algorithm", algorithm, algorithms, "What learns"),
     TEXT("env", env, "The environment: an id (`corral envs` lists them), or FILE.so:ID of a plug-in"),
     PAIRS("env_params", env_params, "The environment's own parameters; `corral envs ID` lists them"),
+    WORDS("wrappers", wrappers,
+          "What is put around the environment, innermost first; `corral envs` lists wrappers"),
     INT("max_episode_steps", max_episode_steps, -1, 1e9,
         "Time limit of an episode; -1: the environment's own, 0: none"),
     INT("seed", seed, 0, 9007199254740992.0, "Everything random follows from it"),
@@ -166,6 +172,7 @@ const corral_field corral_train_fields[] = {
 #undef CHOICE
 #undef SIZES
 #undef SCHEDULE
+#undef WORDS
 #undef PAIRS
 
 corral_train_config corral_train_config_default(void)
@@ -250,5 +257,7 @@ corral_status corral_train_config_check(const corral_train_config *config)
     corral_status status = config->algorithm == CORRAL_ALGORITHM_DQN ? check_dqn(config) : CORRAL_OK;
     if (status != CORRAL_OK) return status;
     environment_setup setup;
-    return environment_setup_init(&setup, config->env, &config->env_params);
+    char name[CORRAL_ENV_NAME_SIZE];
+    status = corral_train_config_env(config, name);
+    return status == CORRAL_OK ? environment_setup_init(&setup, name, &config->env_params) : status;
 }

@@ -4,10 +4,24 @@
 #include "environment.h"
 
 #include "corral/envs/registry.h"
+#include "corral/rllib/config.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+corral_status corral_train_config_env(const corral_train_config *config, char out_name[CORRAL_ENV_NAME_SIZE])
+{
+    size_t used = (size_t)snprintf(out_name, CORRAL_ENV_NAME_SIZE, "%s", config->env);
+    for (uint32_t i = 0; i < config->wrappers.count && used < CORRAL_ENV_NAME_SIZE; i++)
+        used +=
+            (size_t)snprintf(out_name + used, CORRAL_ENV_NAME_SIZE - used, "+%s", config->wrappers.word[i]);
+    return used < CORRAL_ENV_NAME_SIZE
+               ? CORRAL_OK
+               : corral_fail(CORRAL_ERROR_INVALID,
+                             "wrappers: with all of them the environment's name is too long");
+}
 
 static const corral_env_param *find_param(const corral_env_type *type, const char *name, uint32_t *out_index)
 {

@@ -78,7 +78,8 @@ static unsigned char *from_hex(const char *text, size_t *out_size)
 static void add_environment(cJSON *root, const corral_train_config *config, const char *env_id)
 {
     cJSON *env = cJSON_AddObjectToObject(root, "env");
-    cJSON_AddStringToObject(env, "name", config->env);
+    char name[CORRAL_ENV_NAME_SIZE];
+    if (corral_train_config_env(config, name) == CORRAL_OK) cJSON_AddStringToObject(env, "name", name);
     cJSON_AddStringToObject(env, "id", env_id);
     cJSON *params = cJSON_AddObjectToObject(env, "params");
     for (uint32_t i = 0; i < config->env_params.count; i++)

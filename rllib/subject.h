@@ -7,10 +7,11 @@
 
 #include "corral/base/config.h"
 #include "corral/policy/policy.h"
+#include "corral/rllib/config.h"
 
 typedef struct subject {
-    char *checkpoint; // its folder
-    char env[CORRAL_TEXT_SIZE];
+    char *checkpoint;               // its folder
+    char env[CORRAL_ENV_NAME_SIZE]; // with its wrappers
     corral_pairs params;
     int64_t max_episode_steps; // -1: the environment's own
     corral_policy *policy;

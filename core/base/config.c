@@ -237,13 +237,59 @@ static corral_status take_scalar(walk *w, const char *name, const corral_scalar 
     return corral_fail(CORRAL_ERROR_INVALID, "%s: holds other keys and has no value of its own", name);
 }
 
+// The items of a list of sizes, of a list of words, or (`argument`) of a word's arguments, up to the list's
+// end.
+static corral_status take_items(walk *w, const corral_field *field, bool argument);
+
+// `resize: [42, 42]` in a list of words: a map with one key, whose value is an argument or a list of them.
+static corral_status take_word_map(walk *w, const corral_field *field)
+{
+    yaml_event_t event;
+    corral_status status = next_event(w, &event);
+    if (status != CORRAL_OK) return status;
+    const yaml_mark_t mark = event.start_mark;
+    corral_scalar scalar;
+    if (event.type == YAML_SCALAR_EVENT)
+        scalar = scalar_of(&event), status = corral_config_append_word(field, w->config, &scalar, false);
+    else
+        status =
+            corral_fail(CORRAL_ERROR_INVALID, "%s: expects %s", field->name, corral_config_expects(field));
+    yaml_event_delete(&event);
+
+    if (status == CORRAL_OK) status = next_event(w, &event);
+    if (status != CORRAL_OK) return at_line(w, &mark, status);
+    if (event.type == YAML_SCALAR_EVENT)
+        scalar = scalar_of(&event), status = corral_config_append_word(field, w->config, &scalar, true);
+    else if (event.type == YAML_SEQUENCE_START_EVENT)
+        status = take_items(w, field, true);
+    else
+        status =
+            corral_fail(CORRAL_ERROR_INVALID, "%s: expects %s", field->name, corral_config_expects(field));
+    yaml_event_delete(&event);
+
+    if (status == CORRAL_OK) status = next_event(w, &event);
+    if (status != CORRAL_OK) return at_line(w, &mark, status);
+    if (event.type != YAML_MAPPING_END_EVENT)
+        status = corral_fail(CORRAL_ERROR_INVALID, "%s: one word in each item of the list", field->name);
+    yaml_event_delete(&event);
+    return at_line(w, &mark, status);
+}
+
 static corral_status take_list(walk *w, const char *name, const yaml_mark_t *mark)
 {
     const corral_field *field = find_field(w, name);
-    if (field == NULL || field->type != CORRAL_FIELD_SIZES)
+    if (field == NULL || (field->type != CORRAL_FIELD_SIZES && field->type != CORRAL_FIELD_WORDS))
         return at_line(w, mark, refuse_shape(w, name, "a list"));
 
-    *(corral_sizes *)corral_config_place(field, w->config) = (corral_sizes){0};
+    if (field->type == CORRAL_FIELD_SIZES)
+        *(corral_sizes *)corral_config_place(field, w->config) = (corral_sizes){0};
+    else
+        *(corral_words *)corral_config_place(field, w->config) = (corral_words){0};
+    return take_items(w, field, false);
+}
+
+static corral_status take_items(walk *w, const corral_field *field, bool argument)
+{
     for (;;) {
         yaml_event_t event;
         corral_status status = next_event(w, &event);
@@ -251,9 +297,14 @@ static corral_status take_list(walk *w, const char *name, const yaml_mark_t *mar
         const bool is_end = event.type == YAML_SEQUENCE_END_EVENT;
         if (event.type == YAML_SCALAR_EVENT) {
             const corral_scalar scalar = scalar_of(&event);
-            status = corral_config_append_size(field, w->config, &scalar);
+            status = field->type == CORRAL_FIELD_SIZES
+                         ? corral_config_append_size(field, w->config, &scalar)
+                         : corral_config_append_word(field, w->config, &scalar, argument);
+        } else if (event.type == YAML_MAPPING_START_EVENT && field->type == CORRAL_FIELD_WORDS && !argument) {
+            status = take_word_map(w, field);
         } else if (!is_end) {
-            status = corral_fail(CORRAL_ERROR_INVALID, "%s: expects %s", name, corral_config_expects(field));
+            status = corral_fail(CORRAL_ERROR_INVALID, "%s: expects %s", field->name,
+                                 corral_config_expects(field));
         }
         status = at_line(w, &event.start_mark, status);
         yaml_event_delete(&event);

@@ -79,6 +79,16 @@ static void write_sizes(const corral_sizes *sizes, FILE *out)
     fputc(']', out);
 }
 
+static void write_words(const corral_words *words, FILE *out)
+{
+    fputc('[', out);
+    for (uint32_t i = 0; i < words->count; i++) {
+        if (i > 0) fputs(", ", out);
+        write_text(words->word[i], out);
+    }
+    fputc(']', out);
+}
+
 static void write_number(double value, FILE *out)
 {
     char text[CORRAL_NUMBER_SIZE];
@@ -129,6 +139,9 @@ static void write_value(const corral_field *field, const void *config, FILE *out
     case CORRAL_FIELD_PAIRS:
         write_pairs(value, out);
         break;
+    case CORRAL_FIELD_WORDS:
+        write_words(value, out);
+        break;
     }
 }
 
@@ -158,6 +171,11 @@ static corral_status check_texts(const corral_field *fields, const void *config)
             for (uint32_t i = 0; i < pairs->count; i++)
                 fine = fine && corral_text_is_one_line(pairs->pair[i].name, strlen(pairs->pair[i].name)) &&
                        corral_text_is_one_line(pairs->pair[i].value, strlen(pairs->pair[i].value));
+        }
+        if (field->type == CORRAL_FIELD_WORDS) {
+            const corral_words *words = value;
+            for (uint32_t i = 0; i < words->count; i++)
+                fine = fine && corral_text_is_one_line(words->word[i], strlen(words->word[i]));
         }
         if (!fine)
             return corral_fail(CORRAL_ERROR_INVALID,
@@ -268,6 +286,14 @@ static bool pairs_equal(const corral_pairs *a, const corral_pairs *b)
     return true;
 }
 
+static bool words_equal(const corral_words *a, const corral_words *b)
+{
+    if (a->count != b->count) return false;
+    for (uint32_t i = 0; i < a->count; i++)
+        if (strcmp(a->word[i], b->word[i]) != 0) return false;
+    return true;
+}
+
 static bool values_equal(const corral_field *field, const void *a, const void *b)
 {
     switch (field->type) {
@@ -288,6 +314,8 @@ static bool values_equal(const corral_field *field, const void *a, const void *b
                ((const corral_schedule *)a)->to == ((const corral_schedule *)b)->to;
     case CORRAL_FIELD_PAIRS:
         return pairs_equal(a, b);
+    case CORRAL_FIELD_WORDS:
+        return words_equal(a, b);
     }
     return false;
 }

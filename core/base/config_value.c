@@ -77,6 +77,7 @@ const char *corral_config_expects(const corral_field *field)
         [CORRAL_FIELD_SIZES] = "a list of whole numbers such as [64, 64]",
         [CORRAL_FIELD_SCHEDULE] = "a number, linear(FROM) or linear(FROM, TO)",
         [CORRAL_FIELD_PAIRS] = "a map of names and values",
+        [CORRAL_FIELD_WORDS] = "a list such as [grey, frame_stack: 4]",
     };
     return words[field->type];
 }
@@ -273,6 +274,10 @@ corral_status corral_config_set_scalar(const corral_field *field, void *config, 
         if (!corral_scalar_is_null(scalar)) return unexpected(field, scalar->text);
         *(corral_pairs *)value = (corral_pairs){0};
         return CORRAL_OK;
+    case CORRAL_FIELD_WORDS: // a list of one, or none
+        *(corral_words *)value = (corral_words){0};
+        return corral_scalar_is_null(scalar) ? CORRAL_OK
+                                             : corral_config_append_word(field, config, scalar, false);
     }
     CORRAL_ASSERT(!"a field type that exists");
     return CORRAL_ERROR_INVALID;
@@ -291,6 +296,27 @@ corral_status corral_config_append_size(const corral_field *field, void *config,
     if (sizes->count == CORRAL_SIZES_MAX)
         return corral_fail(CORRAL_ERROR_INVALID, "%s: more than %d numbers", field->name, CORRAL_SIZES_MAX);
     sizes->value[sizes->count++] = (uint32_t)value;
+    return CORRAL_OK;
+}
+
+corral_status corral_config_append_word(const corral_field *field, void *config, const corral_scalar *scalar,
+                                        bool argument)
+{
+    corral_words *words = corral_config_place(field, config);
+    const corral_status status = check_text(field, scalar);
+    if (status != CORRAL_OK) return status;
+    if (scalar->length == 0) return corral_fail(CORRAL_ERROR_INVALID, "%s: an empty word", field->name);
+    if (!argument && words->count == CORRAL_WORDS_MAX)
+        return corral_fail(CORRAL_ERROR_INVALID, "%s: more than %d words", field->name, CORRAL_WORDS_MAX);
+
+    char *word = words->word[argument ? words->count - 1 : words->count];
+    const char *gap = !argument ? "" : strchr(word, '=') != NULL ? ":" : "=";
+    const size_t used = argument ? strlen(word) : 0;
+    if (used + strlen(gap) + scalar->length >= sizeof words->word[0])
+        return corral_fail(CORRAL_ERROR_INVALID, "%s: the word \"%.40s...\" is longer than %zu bytes",
+                           field->name, argument ? word : scalar->text, sizeof words->word[0] - 1);
+    if (!argument) memset(words->word[words->count++], 0, sizeof words->word[0]);
+    strcat(strcat(word, gap), scalar->text);
     return CORRAL_OK;
 }
 

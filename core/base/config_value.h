@@ -33,6 +33,10 @@ CORRAL_MUST_USE corral_status corral_config_set_scalar(const corral_field *field
                                                        const corral_scalar *scalar);
 CORRAL_MUST_USE corral_status corral_config_append_size(const corral_field *field, void *config,
                                                         const corral_scalar *scalar);
+/// Appends to a list of words. With `argument` the words are a word's arguments: the first one is put behind
+/// it with '=', the others with ':'.
+CORRAL_MUST_USE corral_status corral_config_append_word(const corral_field *field, void *config,
+                                                        const corral_scalar *scalar, bool argument);
 /// Replaces the pair of this name or adds one.
 CORRAL_MUST_USE corral_status corral_config_set_pair(const corral_field *field, void *config,
                                                      const char *name, const corral_scalar *scalar);

@@ -7,6 +7,7 @@
 #include "trace.h"
 
 #include "corral/base/file.h"
+#include "corral/envs/registry.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 
 static const void *extension(const corral_exam *exam, const char *name)
 {
-    return exam->type->extension != NULL ? exam->type->extension(name) : NULL;
+    return corral_env_extension(exam->type, name);
 }
 
 /// Plays a batch with a question after each step, and compares with one that is asked nothing.

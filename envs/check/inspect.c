@@ -95,10 +95,10 @@ static bool row_is_same(stage *s, const guarded *rows, const guarded *before, ui
 static bool instances_kept_to_themselves(stage *s)
 {
     enum { LINE = 64 };
-    if (s->single == NULL) return true;
+    if (s->rules.single == NULL) return true;
     const size_t size = s->type->single->instance_size, end = (size + LINE - 1) / LINE * LINE;
     for (uint32_t i = 0; i < s->count; i++) {
-        const uint8_t *instance = corral_single_instance(s->single, i);
+        const uint8_t *instance = corral_single_instance(s->rules.single, i);
         for (size_t b = size; b < end; b++)
             if (instance[b] != 0)
                 return STAGE_FAIL(s, i, "byte %zu of its instance was written; instance_size is %zu", b,

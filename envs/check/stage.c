@@ -52,12 +52,10 @@ static bool create_rules(stage *s)
     const corral_env_host *host = corral_env_host_default();
     corral_env_host_take_error();
     corral_exam_enter(s->exam, "create", 0, 0);
-    const int32_t result = s->type->single != NULL
-                               ? corral_single_create(s->type, host, s->count, s->exam->values, &s->single)
-                               : s->type->batch->create(host, s->count, s->exam->values, &s->rules);
-    if (result == 0 && (s->single != NULL || s->rules != NULL)) return true;
-    s->rules = NULL;
-    if (result == 0) return corral_exam_fail(s->exam, "create returned 0 but made no batch");
+    const int32_t result = corral_rules_create(&s->rules, s->type, host, s->count, s->exam->values);
+    if (result == 0) return true;
+    if (result == CORRAL_RULES_NOTHING)
+        return corral_exam_fail(s->exam, "create returned 0 but made no batch");
     return corral_exam_fail(s->exam, "a batch of %u cannot be created: %s", s->count,
                             corral_exam_said("it gave no reason"));
 }
@@ -74,8 +72,7 @@ bool corral_stage_open(stage *s, corral_exam *exam, uint32_t first, uint32_t cou
 void corral_stage_close(stage *s)
 {
     corral_exam_enter(s->exam, "destroy", 0, 0);
-    if (s->rules != NULL) s->type->batch->destroy(s->rules);
-    corral_single_destroy(s->single);
+    corral_rules_destroy(&s->rules);
     for (uint32_t k = 0; k < STAGE_LEAVES; k++) {
         corral_guarded_destroy(&s->observation[k]);
         corral_guarded_destroy(&s->observation_before[k]);
@@ -95,8 +92,7 @@ void corral_stage_close(stage *s)
 
 void *corral_stage_handle(const stage *s, uint32_t environment, uint32_t *out_index)
 {
-    *out_index = s->single != NULL ? 0 : environment;
-    return s->single != NULL ? corral_single_instance(s->single, environment) : s->rules;
+    return corral_rules_handle(&s->rules, environment, out_index);
 }
 
 // --- watching
@@ -141,13 +137,9 @@ bool corral_stage_begin(stage *s)
     if (s->watch & STAGE_WATCH_MEMORY) corral_stage_remember(s);
     const corral_env_step out = {
         .size = sizeof out, .observation = s->observation_rows, .failed = stage_failed(s)};
-    int32_t result = 0;
     corral_env_host_take_error();
     corral_exam_enter(s->exam, "reset", s->seed[0], 0);
-    if (s->single != NULL)
-        corral_single_reset(s->single, s->mask, s->seed, &out);
-    else
-        result = s->type->batch->reset(s->rules, s->mask, s->seed, &out);
+    const int32_t result = corral_rules_reset(&s->rules, s->mask, s->seed, &out);
     const bool ok = judge(s, result, "reset", true);
     memset(s->mask, 0, s->count);
     return ok;
@@ -224,13 +216,9 @@ static bool step_rules(stage *s)
         .truncated = stage_truncated(s),
         .failed = stage_failed(s),
     };
-    int32_t result = 0;
     corral_env_host_take_error();
     corral_exam_enter(s->exam, "step", s->seed[0], s->length[0] + 1);
-    if (s->single != NULL)
-        corral_single_step(s->single, &io);
-    else
-        result = s->type->batch->step(s->rules, &io);
+    const int32_t result = corral_rules_step(&s->rules, &io);
     for (uint32_t i = 0; i < s->count; i++)
         s->length[i]++;
     return judge(s, result, "step", false);

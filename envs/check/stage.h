@@ -12,7 +12,7 @@
 #include "exam.h"
 #include "guarded.h"
 
-#include "../single.h"
+#include "../rules.h"
 
 enum { STAGE_LEAVES = 64 };
 enum stage_watch {
@@ -26,8 +26,7 @@ typedef struct stage {
     uint32_t count;
     uint32_t first; // number of environment 0
     unsigned watch; // what is checked after each call: stage_watch
-    void *rules;
-    corral_single_batch *single;
+    corral_rules rules;
     guarded observation[STAGE_LEAVES], observation_before[STAGE_LEAVES];
     guarded action[STAGE_LEAVES], action_before[STAGE_LEAVES];
     guarded reward, terminated, truncated, failed; // one row of [count] each

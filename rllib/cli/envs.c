@@ -8,13 +8,21 @@
 #include <math.h>
 #include <stdlib.h>
 
+static void list_wrapper(void *context, const char *usage, const char *help)
+{
+    (void)context;
+    printf("%-24s %s\n", usage, help);
+}
+
 static void list_all(void)
 {
     for (size_t i = 0; i < corral_env_builtin_count(); i++) {
         const corral_env_type *type = corral_env_builtin_at(i);
         printf("%-24s %s\n", type->id, type->summary);
     }
-    printf("\n`corral envs ID` shows one; FILE.so:ID is an environment of a plug-in.\n");
+    printf("\n`corral envs ID` shows one; FILE.so:ID is an environment of a plug-in.\n"
+           "\nWrappers, innermost first: `wrappers: [frame_skip: 4, grey]`, or ID+frame_skip=4+grey\n");
+    corral_env_wrappers(list_wrapper, NULL);
 }
 
 static void print_spaces(const char *what, const corral_space *spaces, uint32_t count)

@@ -44,10 +44,13 @@ corral_status rollout_config_init(rollout_config *rollout, const corral_train_co
     memset(rollout, 0, sizeof *rollout); // padding too: the bytes travel
     rollout->magic = ROLLOUT_CONFIG_MAGIC;
     rollout->size = sizeof *rollout;
-    char *library = corral_env_library_path(config->env);
+    char name[CORRAL_ENV_NAME_SIZE];
+    const corral_status status = corral_train_config_env(config, name);
+    if (status != CORRAL_OK) return status;
+    char *library = corral_env_library_path(name);
     const int length = library != NULL
                            ? snprintf(rollout->env, sizeof rollout->env, "%s:%s", library, setup->type->id)
-                           : snprintf(rollout->env, sizeof rollout->env, "%s", config->env);
+                           : snprintf(rollout->env, sizeof rollout->env, "%s", name);
     free(library);
     if (length < 0 || (size_t)length >= sizeof rollout->env)
         return corral_fail(CORRAL_ERROR_INVALID, "env: the path of %s is too long", config->env);

@@ -20,8 +20,8 @@ enum { ROLLOUT_CONFIG_MAGIC = 0x31435243, ROLLOUT_REQUEST_MAGIC = 0x31525243 };
 
 /// All that a worker is told at its start: plain bytes between programs of one build.
 typedef struct rollout_config {
-    uint32_t magic, size;             // ROLLOUT_CONFIG_MAGIC, sizeof(rollout_config)
-    char env[CORRAL_TEXT_SIZE + 256]; // with an absolute path where it is a plug-in
+    uint32_t magic, size;                 // ROLLOUT_CONFIG_MAGIC, sizeof(rollout_config)
+    char env[CORRAL_ENV_NAME_SIZE + 256]; // with wrappers, and with an absolute path where it is a plug-in
     corral_pairs env_params;
     int64_t max_episode_steps;
     uint64_t run_seed;

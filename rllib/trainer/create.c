@@ -182,8 +182,9 @@ corral_status corral_trainer_create(const corral_train_config *config, const cor
     trainer->started_ns = trainer->last_best_ns = corral_now_ns();
     char *checkpoint = NULL;
     corral_status status = corral_train_config_check(config);
-    if (status == CORRAL_OK)
-        status = environment_setup_init(&trainer->setup, config->env, &config->env_params);
+    char env[CORRAL_ENV_NAME_SIZE];
+    if (status == CORRAL_OK) status = corral_train_config_env(config, env);
+    if (status == CORRAL_OK) status = environment_setup_init(&trainer->setup, env, &config->env_params);
     if (status == CORRAL_OK && options->resume != NULL)
         status = corral_checkpoint_find(options->resume, 0, &checkpoint);
     if (status == CORRAL_OK) status = start(trainer, options, checkpoint);

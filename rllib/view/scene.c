@@ -3,6 +3,8 @@
 
 #include "scene.h"
 
+#include "corral/envs/registry.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +20,7 @@ void scene_finish(scene *s)
 
 static const corral_env_render *render_of(const corral_env_type *type)
 {
-    const corral_env_render *render = type->extension != NULL ? type->extension(CORRAL_ENV_RENDER) : NULL;
+    const corral_env_render *render = corral_env_extension(type, CORRAL_ENV_RENDER);
     if (render == NULL || render->draw == NULL) return NULL;
     return render->width >= 1 && render->height >= 1 && render->width <= 1e4f && render->height <= 1e4f
                ? render

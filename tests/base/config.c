@@ -14,6 +14,7 @@ typedef struct settings {
     char name[CORRAL_TEXT_SIZE];
     corral_sizes hidden;
     corral_pairs params;
+    corral_words stack;
     int32_t algorithm;
     bool normalise;
 } settings;
@@ -30,6 +31,7 @@ static const corral_field fields[] = {
     {"ppo.network.hidden", CORRAL_FIELD_SIZES, offsetof(settings, hidden), 1, 4096, NULL, "widths of layers"},
     {"env.normalise", CORRAL_FIELD_BOOL, offsetof(settings, normalise), 0, 0, NULL, "observations"},
     {"env.params", CORRAL_FIELD_PAIRS, offsetof(settings, params), 0, 0, NULL, "of the environment"},
+    {"env.stack", CORRAL_FIELD_WORDS, offsetof(settings, stack), 0, 0, NULL, "around the environment"},
     {"ppo.limit", CORRAL_FIELD_FLOAT, offsetof(settings, limit), 0, INFINITY, NULL, "of the gradient's norm"},
     {NULL},
 };
@@ -75,6 +77,34 @@ static void a_file_fills_the_struct(void)
     CU_ASSERT_STRING_EQUAL(s.params.pair[0].name, "gravity");
     CU_ASSERT_STRING_EQUAL(s.params.pair[0].value, "9.8");
     CU_ASSERT_TRUE(s.limit == 0.5); // untouched
+}
+
+static void words_keep_their_order_and_arguments(void)
+{
+    static const char *const texts[] = {
+        "env.stack: [grey, resize: [42, 84], \"zoom=2\", skip: 4]\n",
+        "env:\n  stack:\n  - grey\n  - resize:\n    - 42\n    - 84\n  - zoom: 2\n  - skip=4\n",
+    };
+    static const char *const words[] = {"grey", "resize=42:84", "zoom=2", "skip=4"};
+    for (int t = 0; t < 2; t++) {
+        settings s, again = defaults();
+        char *text;
+        const char *names[1];
+        TEST_OK(parse(&s, texts[t]));
+        CU_ASSERT_EQUAL_FATAL(s.stack.count, 4);
+        for (int i = 0; i < 4; i++)
+            CU_ASSERT_STRING_EQUAL(s.stack.word[i], words[i]);
+        TEST_OK(corral_config_write(fields, &s, &text));
+        CU_ASSERT_PTR_NOT_NULL(strstr(text, "stack: [grey, \"resize=42:84\", \"zoom=2\", \"skip=4\"]"));
+        TEST_OK(corral_config_parse(fields, &again, "again", text, strlen(text)));
+        CU_ASSERT_EQUAL(corral_config_diff(fields, &s, &again, names, 1), 0);
+        free(text);
+        TEST_OK(corral_config_set(fields, &again, "env.stack=zoom=3"));
+        CU_ASSERT_EQUAL(corral_config_diff(fields, &s, &again, names, 1), 1);
+        CU_ASSERT_TRUE(again.stack.count == 1 && strcmp(again.stack.word[0], "zoom=3") == 0);
+        TEST_OK(corral_config_set(fields, &again, "env.stack=[]"));
+        CU_ASSERT_EQUAL(again.stack.count, 0);
+    }
 }
 
 static void an_empty_file_changes_nothing(void)
@@ -174,6 +204,15 @@ static void faults_name_line_and_remedy(void)
         {"env.params: {a: [1]}\n", "train.yaml:1: env.params.a: expects one value, not a list"},
         {"ppo.network.hidden: [1, [2]]\n",
          "train.yaml:1: ppo.network.hidden: expects a list of whole numbers"},
+        {"env.stack: {a: 1}\n", "train.yaml:1: env.stack: expects a list such as [grey, frame_stack: 4]"},
+        {"env.stack: [[a]]\n", "train.yaml:1: env.stack: expects a list such as"},
+        {"env.stack: [a: [1, [2]]]\n", "train.yaml:1: env.stack: expects a list such as"},
+        {"env.stack: [a: {b: 1}]\n", "train.yaml:1: env.stack: expects a list such as"},
+        {"env.stack: [{a: 1, b: 2}]\n", "train.yaml:1: env.stack: one word in each item"},
+        {"env.stack: ['']\n", "train.yaml:1: env.stack: an empty word"},
+        {"env.stack: [a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a,a]\n", "env.stack: more than 16 words"},
+        {"env.stack: [a: [1111111111, 2222222222, 3333333333, 4444444444, 5555555555, 6666666666]]\n",
+         "is longer than 63 bytes"},
         {"ppo.network.hidden: [1, 0]\n", "ppo.network.hidden: 0 is below 1"},
         {"ppo.network.hidden: [1,2,3,4,5,6,7,8,9]\n", "ppo.network.hidden: more than 8 numbers"},
         {"algorithm: pop\n", "train.yaml:1: algorithm: unknown value \"pop\"; did you mean \"ppo\"?"},
@@ -415,7 +454,7 @@ static void help_has_a_line_for_each_key(void)
     int lines = 0;
     for (const char *c = text; *c != '\0'; c++)
         lines += *c == '\n';
-    CU_ASSERT_EQUAL(lines, 10);
+    CU_ASSERT_EQUAL(lines, 11);
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "passes over each batch (1 to 1000)"));
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "what trains (ppo, dqn)"));
     free(text);
@@ -475,23 +514,25 @@ static void files_are_read_by_path(void)
 
 int main(void)
 {
-    return test_run("config",
-                    (test_case[]){{"a file fills the struct", a_file_fills_the_struct},
-                                  {"an empty file changes nothing", an_empty_file_changes_nothing},
-                                  {"numbers follow the core schema", numbers_follow_the_core_schema},
-                                  {"whole numbers are exact", whole_numbers_are_exact},
-                                  {"only true and false are flags", only_true_and_false_are_flags},
-                                  {"faults name line and remedy", faults_name_line_and_remedy},
-                                  {"what is too large is refused", what_is_too_large_is_refused},
-                                  {"pairs are replaced or added", pairs_are_replaced_or_added},
-                                  {"words are key=value", words_are_key_equals_value},
-                                  {"what is written reads back equal", what_is_written_reads_back_equal},
-                                  {"values look as people write them", values_look_as_people_write_them},
-                                  {"the locale does not matter", the_locale_does_not_matter},
-                                  {"help has a line for each key", help_has_a_line_for_each_key},
-                                  {"differences are named", differences_are_named},
-                                  {"schedules run from end to end", schedules_run_from_end_to_end},
-                                  {"the nearest word is found", the_nearest_word_is_found},
-                                  {"files are read by path", files_are_read_by_path},
-                                  {NULL, NULL}});
+    return test_run(
+        "config",
+        (test_case[]){{"a file fills the struct", a_file_fills_the_struct},
+                      {"words keep their order and arguments", words_keep_their_order_and_arguments},
+                      {"an empty file changes nothing", an_empty_file_changes_nothing},
+                      {"numbers follow the core schema", numbers_follow_the_core_schema},
+                      {"whole numbers are exact", whole_numbers_are_exact},
+                      {"only true and false are flags", only_true_and_false_are_flags},
+                      {"faults name line and remedy", faults_name_line_and_remedy},
+                      {"what is too large is refused", what_is_too_large_is_refused},
+                      {"pairs are replaced or added", pairs_are_replaced_or_added},
+                      {"words are key=value", words_are_key_equals_value},
+                      {"what is written reads back equal", what_is_written_reads_back_equal},
+                      {"values look as people write them", values_look_as_people_write_them},
+                      {"the locale does not matter", the_locale_does_not_matter},
+                      {"help has a line for each key", help_has_a_line_for_each_key},
+                      {"differences are named", differences_are_named},
+                      {"schedules run from end to end", schedules_run_from_end_to_end},
+                      {"the nearest word is found", the_nearest_word_is_found},
+                      {"files are read by path", files_are_read_by_path},
+                      {NULL, NULL}});
 }

@@ -119,7 +119,8 @@ static void broken_ones_fail(void)
         char path[512];
         snprintf(path, sizeof path, "%s/broken.so:%s-v0", PLUGIN_DIR, broken[i].id);
         corral_examine_config config = config_for(path);
-        config.step_seconds = 0.3;
+        // Others may have to wait long for a turn on a busy machine.
+        if (strcmp(broken[i].id, "Hangs") == 0) config.step_seconds = 0.3;
         TEST_OK(corral_env_examine(&config, &report));
         const corral_examine_result *result = NULL;
         for (uint32_t k = 0; k < report.count; k++)

@@ -39,7 +39,7 @@ extern "C" {
 #endif
 
 #define CORRAL_ENV_ABI_MAJOR 1
-#define CORRAL_ENV_ABI_MINOR 0
+#define CORRAL_ENV_ABI_MINOR 1
 
 /* --- spaces */
 
@@ -186,6 +186,14 @@ typedef struct corral_env_type {
     const corral_env_batch_functions *batch;
     /* Optional abilities by name; NULL for unknown names. The pointer itself may be NULL. */
     const void *(*extension)(const char *name);
+
+    /* Since 1.1, for types that are made while the program runs, where the same functions serve several
+     * types: `create_for` is called instead of batch->create (which may be NULL), `extension_for` instead of
+     * extension. Usual types leave these at NULL. */
+    const void *context; /* the type's own */
+    int32_t (*create_for)(const struct corral_env_type *type, const corral_env_host *host, uint32_t count,
+                          const double *values, void **out_batch);
+    const void *(*extension_for)(const struct corral_env_type *type, const char *name);
 } corral_env_type;
 
 typedef struct corral_env_plugin_descriptor {
@@ -193,6 +201,10 @@ typedef struct corral_env_plugin_descriptor {
     uint32_t size;
     uint32_t type_count;
     const corral_env_type *types;
+    /* Since 1.1, may be NULL: makes a type of what stands behind the library's name where that is none of its
+     * ids, for instance of a file ("./physics.so:hopper.yaml"). Called once for each such name; the type
+     * lives as long as the program. NULL, after host->error, where there can be none. */
+    const corral_env_type *(*open)(const corral_env_host *host, const char *what);
 } corral_env_plugin_descriptor;
 
 #if defined(_WIN32)
@@ -210,11 +222,17 @@ typedef struct corral_env_plugin_descriptor {
 #endif
 
 /* Exports an array of `count` types. Once per library. */
-#define CORRAL_ENV_EXPORT(type_array, count)                                                                 \
+#define CORRAL_ENV_EXPORT(type_array, count) CORRAL_ENV_EXPORT_OPEN(type_array, count, NULL)
+
+/* The same for a library that also makes types of names. */
+#define CORRAL_ENV_EXPORT_OPEN(type_array, count, open)                                                      \
     CORRAL_ENV_LINKAGE CORRAL_ENV_PUBLIC const corral_env_plugin_descriptor corral_env_plugin;               \
-    const corral_env_plugin_descriptor corral_env_plugin = {CORRAL_ENV_ABI_MAJOR, CORRAL_ENV_ABI_MINOR,      \
-                                                            sizeof(corral_env_plugin_descriptor), (count),   \
-                                                            (type_array)}
+    const corral_env_plugin_descriptor corral_env_plugin = {CORRAL_ENV_ABI_MAJOR,                            \
+                                                            CORRAL_ENV_ABI_MINOR,                            \
+                                                            sizeof(corral_env_plugin_descriptor),            \
+                                                            (count),                                         \
+                                                            (type_array),                                    \
+                                                            (open)}
 
 /* --- extensions */
 

@@ -40,10 +40,10 @@ typedef struct corral_env_batch_config {
 
 /// One finished episode.
 typedef struct corral_episode {
-    double episode_return;         // plain sum of the environment's rewards
-    uint32_t length;               // steps
-    uint32_t environment;          // number in the whole run
-    uint64_t number;               // 0 for the environment's first one
+    double episode_return; // plain sum of the environment's own rewards, whatever wrappers make of them
+    uint32_t length;       // steps
+    uint32_t environment;  // number in the whole run
+    uint64_t number;       // 0 for the environment's first one
     uint8_t terminated, truncated; // at least one is 1
 } corral_episode;
 

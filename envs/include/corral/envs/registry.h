@@ -17,6 +17,7 @@ extern "C" {
 ///   "./walk.so:Walk-v0"              of a library, loaded on first use and kept
 ///   "./walk.so"                      the same, where the library has just one
 ///   "gym:LunarLander-v3"             of Gymnasium, played by the person's own Python (envs/gym/README.md)
+///   "CartPole-v1+frame_stack=4"      any of these in wrappers, innermost first (envs/wrap/wrappers.md)
 /// Everything in the library's descriptor is checked before it is used: version, sizes, pointers, ids,
 /// spaces, parameters. Messages name the file, what is wrong and what to do; an unknown id gets the nearest
 /// name. The result lives as long as the program. [any thread]
@@ -27,6 +28,14 @@ CORRAL_MUST_USE corral_status corral_env_find(const char *name, const corral_env
 CORRAL_MUST_USE corral_status corral_env_find_all(const char *name,
                                                   void (*each)(void *context, const corral_env_type *type),
                                                   void *context);
+
+/// Puts one wrapper around a type, written as in names: "frame_stack=4". The result lives as long as the
+/// program; the same request gives the same one. [any thread]
+CORRAL_MUST_USE corral_status corral_env_wrap(const corral_env_type *type, const char *wrapper,
+                                              const corral_env_type **out_type);
+
+/// Calls `each` with how every wrapper is written, "frame_stack=N[:zero]", and what it does.
+void corral_env_wrappers(void (*each)(void *context, const char *usage, const char *help), void *context);
 
 /// The built-in types, in alphabetical order. Static.
 size_t corral_env_builtin_count(void);
@@ -39,6 +48,9 @@ char *corral_env_library_path(const char *name);
 /// Checks a descriptor as corral_env_find() does. `name` is what messages call it.
 CORRAL_MUST_USE corral_status corral_env_check_descriptor(const char *name,
                                                           const corral_env_plugin_descriptor *descriptor);
+
+/// What a type offers under a name of corral/env.h, or NULL.
+const void *corral_env_extension(const corral_env_type *type, const char *name);
 
 /// Elements and bytes of one row of a leaf.
 size_t corral_space_count(const corral_space *space);

@@ -92,6 +92,7 @@ typedef struct corral_train_config {
     int32_t algorithm; // corral_algorithm
     char env[CORRAL_TEXT_SIZE];
     corral_pairs env_params;
+    corral_words wrappers;
     int64_t max_episode_steps; // -1: the environment's own
     int64_t seed;
     int64_t envs;         // E: environments in the whole run
@@ -110,12 +111,18 @@ typedef struct corral_train_config {
     corral_dqn_config dqn;
     int64_t schedule_steps; // schedules run over this many environment steps; 0: stop.steps
     corral_checkpoint_config checkpoint;
-    int64_t max_bad_updates; // updates in a row that may be skipped (not finite, or no rows) before the run fails
+    int64_t
+        max_bad_updates; // updates in a row that may be skipped (not finite, or no rows) before the run fails
 } corral_train_config;
 
 extern const corral_field corral_train_fields[]; // ends with a NULL name
 
 corral_train_config corral_train_config_default(void);
+
+enum { CORRAL_ENV_NAME_SIZE = 512 };
+/// The environment with its wrappers as one name: "CartPole-v1+frame_stack=4".
+CORRAL_MUST_USE corral_status corral_train_config_env(const corral_train_config *config,
+                                                      char out_name[CORRAL_ENV_NAME_SIZE]);
 
 /// Steps per environment and iteration.
 static inline int64_t corral_train_config_rollout_steps(const corral_train_config *config)

@@ -30,9 +30,10 @@ typedef enum corral_field_type {
     CORRAL_FIELD_SIZES,    // corral_sizes, each element min..max
     CORRAL_FIELD_SCHEDULE, // corral_schedule, both ends min..max
     CORRAL_FIELD_PAIRS,    // corral_pairs: free keys below this name, for environment parameters
+    CORRAL_FIELD_WORDS,    // corral_words: a list of words, each with or without arguments
 } corral_field_type;
 
-enum { CORRAL_TEXT_SIZE = 256, CORRAL_SIZES_MAX = 8, CORRAL_PAIRS_MAX = 16 };
+enum { CORRAL_TEXT_SIZE = 256, CORRAL_SIZES_MAX = 8, CORRAL_PAIRS_MAX = 16, CORRAL_WORDS_MAX = 16 };
 
 /// A short list of whole numbers: `[64, 64]`.
 typedef struct corral_sizes {
@@ -56,6 +57,13 @@ typedef struct corral_pairs {
         char value[64];
     } pair[CORRAL_PAIRS_MAX];
 } corral_pairs;
+
+/// A list in which the order counts: `[grey, resize: [42, 42], frame_stack: 4]` is kept as "grey",
+/// "resize=42:42", "frame_stack=4", and may be written so too.
+typedef struct corral_words {
+    uint32_t count;
+    char word[CORRAL_WORDS_MAX][64];
+} corral_words;
 
 typedef struct corral_field {
     const char *name; // "ppo.learning_rate"; NULL ends the table
