@@ -23,6 +23,20 @@ typedef struct corral_cell_run {
     void *sums_grad;  // GRU: of W_h h + b_h; written
 } corral_cell_run;
 
+/// A convolution, or a pool (out is channels). The window has out_height x out_width places.
+typedef struct corral_conv_run {
+    size_t rows, height, width, channels;
+    size_t out_height, out_width, out;
+    corral_window window;
+    const void *x, *weight, *bias; // weight: [out, window height, window width, channels]
+    const float *packed;           // of the weight; NULL in f64
+    corral_activation activation;
+    void *y;
+    const void *y_grad;
+    void *x_grad, *weight_grad, *bias_grad; // added to; NULL where not wanted
+    int32_t *chosen;                        // max pool: where in its window each result was found
+} corral_conv_run;
+
 typedef struct corral_layer_kernels {
     /// h and c of a step: the last ones (s * last_stride rows apart) or zeros where reset[s * stride] is not
     /// 0.
@@ -33,6 +47,12 @@ typedef struct corral_layer_kernels {
     void (*gru_cell)(const corral_cell_run *run);
     void (*gru_cell_grad)(const corral_cell_run *run);
     void (*product)(const corral_product *product);
+    void (*conv)(const corral_conv_run *run);
+    void (*conv_grad)(const corral_conv_run *run); // y_grad is that of the sums before the activation
+    void (*max_pool)(const corral_conv_run *run);
+    void (*max_pool_grad)(const corral_conv_run *run);
+    void (*avg_pool)(const corral_conv_run *run);
+    void (*avg_pool_grad)(const corral_conv_run *run);
     /// y (+)= x W^T for rows that lie x_row and y_row apart: from the bias, or from what is there where
     /// `bias` is NULL. `packed` is NULL in f64.
     void (*rows_linear)(size_t rows, size_t in, size_t out, const void *x, size_t x_row, const void *weight,

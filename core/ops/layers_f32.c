@@ -14,7 +14,7 @@ static void product(const corral_product *p)
 
 // How a matrix with fewer outputs is packed is the backend's own affair; one with more is packed as its
 // transpose, in rows of one width.
-enum { FEW_OUTPUTS = 16 };
+enum { FEW_OUTPUTS = 8 };
 
 static void few_outputs(size_t rows, size_t in, size_t out, const float *x, size_t x_row, const float *weight,
                         const float *bias, float *y, size_t y_row)
@@ -48,6 +48,79 @@ static void rows_linear(size_t rows, size_t in, size_t out, const void *x, size_
                               .bias = bias,
                               .c = y,
                               .c_row = y_row});
+}
+
+#include "ops/real_conv.h"
+
+/// `count` places from `ox` on, which all see the columns `columns` of the window, with the weight packed in
+/// rows of `width`.
+static void conv_product(const corral_conv_run *run, size_t row, size_t oy, size_t ox, size_t count,
+                         range rows, range columns, size_t width)
+{
+    const corral_window *w = &run->window;
+    const size_t c = run->channels, before = rows.first * w->width + columns.first;
+    // Nothing of the window may lie inside: the sum is the bias alone, and there is no pixel to point to.
+    const bool sees = rows.first < rows.end && columns.first < columns.end;
+    product(&(corral_product){
+        .rows = count,
+        .columns = run->out,
+        .outer = sees ? rows.end - rows.first : 0,
+        .inner = sees ? (columns.end - columns.first) * c : 0,
+        .a = sees ? pixel(run, run->x, row, oy * w->stride + rows.first - w->padding,
+                          ox * w->stride + columns.first - w->padding)
+                  : (const float *)run->x,
+        .a_row = w->stride * c,
+        .a_outer = run->width * c,
+        .a_step = 1,
+        .b = (const float *)(const void *)run->packed + before * c * width,
+        .b_outer = w->width * c * width,
+        .b_step = width,
+        .bias = run->bias,
+        .c = (float *)run->y + place_at(run, row, oy, ox),
+        .c_row = run->out,
+    });
+}
+
+/// One row of places: those that see the whole width of the window together, the others one by one.
+static void conv_product_row(const corral_conv_run *run, size_t row, size_t oy, size_t width)
+{
+    const corral_window *w = &run->window;
+    const range rows = inside_window(oy, w->stride, w->padding, w->height, run->height);
+    size_t ox = 0;
+    while (ox < run->out_width) {
+        const range columns = inside_window(ox, w->stride, w->padding, w->width, run->width);
+        size_t count = 1;
+        if (columns.first == 0 && columns.end == w->width) {
+            const size_t last = (run->width + w->padding - w->width) / w->stride;
+            count = (last < run->out_width ? last + 1 : run->out_width) - ox;
+        }
+        conv_product(run, row, oy, ox, count, rows, columns, width);
+        ox += count;
+    }
+}
+
+static void activate_in_place(size_t count, corral_activation activation, float *y)
+{
+    if (activation == CORRAL_TANH) real_tanh_all(count, y, y);
+    for (size_t i = 0; i < count && activation == CORRAL_RELU; i++)
+        y[i] = y[i] > 0 || y[i] != y[i] ? y[i] : 0;
+}
+
+/// The activation follows row by row of places, while they are in the cache.
+static void conv(const corral_conv_run *run)
+{
+    const size_t in = run->window.height * run->window.width * run->channels;
+    const bool few = run->out <= FEW_OUTPUTS || in == 0;
+    const size_t width = few ? 0 : corral_backend_cpu()->packed_size(run->out, in) / in;
+    for (size_t i = 0; i < run->rows * run->out_height; i++) {
+        const size_t row = i / run->out_height, oy = i % run->out_height;
+        if (few)
+            conv_plain_row(run, row, oy);
+        else
+            conv_product_row(run, row, oy, width);
+        activate_in_place(run->out_width * run->out, run->activation,
+                          (float *)run->y + place_at(run, row, oy, 0));
+    }
 }
 
 #include "ops/real_layer_table.h"

@@ -28,4 +28,17 @@ static void rows_linear(size_t rows, size_t in, size_t out, const void *x, size_
     }
 }
 
+#include "ops/real_conv.h"
+
+static void conv(const corral_conv_run *run)
+{
+    for (size_t i = 0; i < run->rows * run->out_height; i++)
+        conv_plain_row(run, i / run->out_height, i % run->out_height);
+    double *y = run->y;
+    const size_t count = run->rows * run->out_height * run->out_width * run->out;
+    if (run->activation == CORRAL_TANH) real_tanh_all(count, y, y);
+    for (size_t i = 0; i < count && run->activation == CORRAL_RELU; i++)
+        y[i] = y[i] > 0 || y[i] != y[i] ? y[i] : 0;
+}
+
 #include "ops/real_layer_table.h"

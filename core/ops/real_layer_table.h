@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 The Corral authors
 
-// The layers' table of one dtype. The including file has product and rows_linear.
+// The layers' table of one dtype. The including file has product, rows_linear and conv.
 
 #include "ops/real_recurrent.h"
+
+#include "ops/real_pool.h"
 
 const corral_layer_kernels OF_DTYPE(corral_layers) = {
     .begin_step = begin_step,
@@ -12,5 +14,11 @@ const corral_layer_kernels OF_DTYPE(corral_layers) = {
     .gru_cell = gru_cell,
     .gru_cell_grad = gru_cell_grad,
     .product = product,
+    .conv = conv,
+    .conv_grad = conv_grad,
+    .max_pool = max_pool,
+    .max_pool_grad = max_pool_grad,
+    .avg_pool = avg_pool,
+    .avg_pool_grad = avg_pool_grad,
     .rows_linear = rows_linear,
 };

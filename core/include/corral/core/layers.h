@@ -50,6 +50,35 @@ void corral_gru_step(const corral_params *params, const corral_recurrent *entrie
                      const float *x, const uint8_t *reset, float *hidden, float *scratch);
 size_t corral_recurrent_scratch(size_t rows, size_t hidden);
 
+// --- convolution and pooling ------------------------------------------------------------------------------
+//
+// Images are [rows, height, width, channels]: a pixel's channels lie side by side (NHWC), as environments
+// make them. A convolution's weight is the matrix [out, kernel_height * kernel_width * in], which is
+// PyTorch's [out, in, kernel_height, kernel_width] with the channels moved to the end:
+// corral_init_orthogonal() and the like see the same matrix but for the order of its columns.
+
+/// A window that moves over the image. Where it reaches over the edge by `padding`, there are zeros.
+typedef struct corral_window {
+    size_t height, width; // of the kernel
+    size_t stride, padding;
+} corral_window;
+
+/// How many places a window of `size` has along an image of `length`: 0 where it does not fit.
+size_t corral_window_places(size_t length, size_t size, size_t stride, size_t padding);
+
+/// activation(convolution + bias): [rows, places, places, out].
+corral_tensor *corral_conv2d(corral_tensor *x, uint32_t weight, uint32_t bias, const corral_window *window,
+                             corral_activation activation);
+/// The same without a tape, f32; x [rows, height, width, channels]. [any thread]
+void corral_conv2d_forward(const corral_params *params, uint32_t weight, uint32_t bias,
+                           const corral_window *window, corral_activation activation, size_t rows,
+                           size_t height, size_t width, const float *x, float *out);
+
+/// The largest number of each window, by channel; the gradient goes to the first of equals. No padding.
+corral_tensor *corral_max_pool2d(corral_tensor *x, const corral_window *window);
+/// The mean of each window, by channel. No padding.
+corral_tensor *corral_avg_pool2d(corral_tensor *x, const corral_window *window);
+
 #ifdef __cplusplus
 }
 #endif
