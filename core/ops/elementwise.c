@@ -1,102 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 The Corral authors
 
-// Element-wise operations of one and of two tensors. Two tensors broadcast as in NumPy: shapes are aligned at
-// the right, and a dimension of one element is repeated. The walk goes over the outer dimensions and hands
-// runs of the innermost one to the kernels, with step 0 where it is repeated.
+// Element-wise operations of one and of two tensors; broadcast.h says how two shapes go together.
 
+#include "ops/broadcast.h"
 #include "ops/kernels.h"
 #include "tensor/tape.h"
 
-enum { DIMENSIONS = CORRAL_MAX_DIMENSIONS };
-
-/// Both shapes brought to four dimensions. Steps are in elements; 0 where a dimension is repeated.
-typedef struct broadcast_plan {
-    size_t shape[DIMENSIONS];
-    size_t a_step[DIMENSIONS], b_step[DIMENSIONS];
-} broadcast_plan;
-
-/// The size of dimension `i` of DIMENSIONS, counted as if leading ones were written out.
-static size_t dimension(const corral_tensor *tensor, size_t i)
-{
-    const size_t missing = DIMENSIONS - tensor->dimension_count;
-    return i < missing ? 1 : tensor->shape[i - missing];
-}
-
-static void fill_steps(const corral_tensor *tensor, size_t *steps)
-{
-    size_t step = 1;
-    for (size_t i = DIMENSIONS; i-- > 0;) {
-        steps[i] = dimension(tensor, i) == 1 ? 0 : step;
-        step *= dimension(tensor, i);
-    }
-}
-
-/// Tensors of one shape are one long run; so is a tensor with a single number.
-static void flatten(broadcast_plan *plan, const corral_tensor *a, const corral_tensor *b, size_t count)
-{
-    const size_t a_count = corral_tensor_count(a), b_count = corral_tensor_count(b);
-    if ((a_count != count && a_count != 1) || (b_count != count && b_count != 1)) return;
-    *plan = (broadcast_plan){.shape = {1, 1, 1, count}};
-    plan->a_step[DIMENSIONS - 1] = a_count == count ? 1 : 0;
-    plan->b_step[DIMENSIONS - 1] = b_count == count ? 1 : 0;
-}
-
-/// False where the shapes do not fit.
-static bool plan_broadcast(const corral_tensor *a, const corral_tensor *b, broadcast_plan *out_plan)
-{
-    size_t count = 1;
-    for (size_t i = 0; i < DIMENSIONS; i++) {
-        const size_t a_size = dimension(a, i), b_size = dimension(b, i);
-        if (a_size != b_size && a_size != 1 && b_size != 1) return false;
-        out_plan->shape[i] = a_size == 1 ? b_size : a_size;
-        count *= out_plan->shape[i];
-    }
-    fill_steps(a, out_plan->a_step);
-    fill_steps(b, out_plan->b_step);
-    flatten(out_plan, a, b, count);
-    return true;
-}
-
-static const void *at_const(const void *base, size_t element, size_t size)
-{
-    return base == NULL ? NULL : (const char *)base + element * size;
-}
-
-static void *at(void *base, size_t element, size_t size)
-{
-    return base == NULL ? NULL : (char *)base + element * size;
-}
-
-/// Calls `kernel` for each run of the innermost dimension. `whole` points to the tensors' first elements.
-static void walk(const broadcast_plan *plan, const corral_binary_run *whole, size_t size,
-                 void (*kernel)(const corral_binary_run *))
-{
-    const size_t *n = plan->shape, *sa = plan->a_step, *sb = plan->b_step;
-    size_t done = 0;
-    for (size_t i = 0; i < n[0] * n[1] * n[2]; i++) {
-        const size_t i0 = i / (n[1] * n[2]), i1 = i / n[2] % n[1], i2 = i % n[2];
-        const size_t a = i0 * sa[0] + i1 * sa[1] + i2 * sa[2], b = i0 * sb[0] + i1 * sb[1] + i2 * sb[2];
-        const corral_binary_run run = {
-            .count = n[3],
-            .a_step = sa[3],
-            .b_step = sb[3],
-            .a = at_const(whole->a, a, size),
-            .b = at_const(whole->b, b, size),
-            .y = at(whole->y, done, size),
-            .y_grad = at_const(whole->y_grad, done, size),
-            .a_grad = at(whole->a_grad, a, size),
-            .b_grad = at(whole->b_grad, b, size),
-        };
-        kernel(&run);
-        done += n[3];
-    }
-}
-
 static void binary_backward(corral_node *node)
 {
-    broadcast_plan plan;
-    plan_broadcast(node->a, node->b, &plan); // it did fit when the operation was recorded
+    corral_broadcast plan;
+    corral_broadcast_plan(node->a, node->b, &plan); // it did fit when the operation was recorded
     const corral_binary_run whole = {
         .a = node->a->data,
         .b = node->b->data,
@@ -105,31 +19,28 @@ static void binary_backward(corral_node *node)
         .b_grad = corral_tensor_gradient(node->b),
     };
     const corral_dtype dtype = node->tensor.dtype;
-    walk(&plan, &whole, corral_dtype_size(dtype), corral_kernels_of(dtype)->binary_grad[node->kind]);
+    corral_broadcast_walk(&plan, &whole, corral_dtype_size(dtype),
+                          corral_kernels_of(dtype)->binary_grad[node->kind]);
 }
 
 static corral_tensor *binary(corral_binary kind, const char *name, corral_tensor *a, corral_tensor *b)
 {
     if (!corral_tape_ready(a, b, name)) return &a->tape->empty;
-    broadcast_plan plan;
-    if (!plan_broadcast(a, b, &plan)) {
+    corral_broadcast plan;
+    if (!corral_broadcast_plan(a, b, &plan)) {
         return corral_tape_fail(a->tape, CORRAL_ERROR_INVALID,
                                 "%s: the shapes do not broadcast; sizes must be equal or 1, from the right",
                                 name);
     }
-    const uint32_t dimension_count =
-        a->dimension_count > b->dimension_count ? a->dimension_count : b->dimension_count;
-    size_t shape[DIMENSIONS];
-    for (uint32_t i = 0; i < dimension_count; i++) {
-        const size_t from = DIMENSIONS - dimension_count + i;
-        shape[i] = dimension(a, from) == 1 ? dimension(b, from) : dimension(a, from);
-    }
+    size_t shape[CORRAL_MAX_DIMENSIONS];
+    const uint32_t dimension_count = corral_broadcast_shape(a, b, shape);
     corral_node *node = corral_tape_append(a->tape, a->dtype, dimension_count, shape, a, b);
     if (node == NULL) return &a->tape->empty;
     node->kind = kind;
     node->backward = binary_backward;
     const corral_binary_run whole = {.a = a->data, .b = b->data, .y = node->tensor.data};
-    walk(&plan, &whole, corral_dtype_size(a->dtype), corral_kernels_of(a->dtype)->binary[kind]);
+    corral_broadcast_walk(&plan, &whole, corral_dtype_size(a->dtype),
+                          corral_kernels_of(a->dtype)->binary[kind]);
     return &node->tensor;
 }
 
