@@ -75,17 +75,19 @@ static corral_status build_network(corral_policy *policy)
     const corral_policy_config *config = &policy->config;
     size_t actor_width = config->observation_size, critic_width = config->observation_size;
     policy->widest = config->observation_size;
+    // An actor and a critic that share nothing lie one behind the other: see corral_policy_halves().
     corral_status status = CORRAL_OK;
     if (config->shared) {
         status = add_hidden(policy, &policy->trunk, "trunk", &actor_width);
         critic_width = actor_width;
     } else {
         status = add_hidden(policy, &policy->actor, "actor", &actor_width);
-        if (status == CORRAL_OK) status = add_hidden(policy, &policy->critic, "critic", &critic_width);
     }
     if (status == CORRAL_OK)
         status =
             add_layer(policy, &policy->actor, "policy", actor_width, config->action_count, CORRAL_LINEAR);
+    if (status == CORRAL_OK && !config->shared)
+        status = add_hidden(policy, &policy->critic, "critic", &critic_width);
     if (status == CORRAL_OK)
         status = add_layer(policy, &policy->critic, "value", critic_width, 1, CORRAL_LINEAR);
     if (status == CORRAL_OK) status = corral_params_seal(policy->params);
@@ -318,9 +320,22 @@ void corral_policy_graph(const corral_policy *policy, corral_tape *tape, size_t 
     corral_tensor *x =
         corral_input(tape, CORRAL_F32, 2, (size_t[]){rows, policy->config.observation_size}, filtered);
     x = graph_tower(&policy->trunk, x);
-    *out_logits = graph_tower(&policy->actor, x);
-    *out_value = policy->critic.count > 0 ? graph_tower(&policy->critic, x) : NULL;
-    if (policy->config.kind != CORRAL_POLICY_Q) return;
-    if (*out_value != NULL) *out_logits = corral_dueling(*out_value, *out_logits);
-    *out_value = NULL;
+    if (policy->config.kind == CORRAL_POLICY_Q) {
+        *out_logits = graph_tower(&policy->actor, x);
+        if (policy->critic.count > 0)
+            *out_logits = corral_dueling(graph_tower(&policy->critic, x), *out_logits);
+        if (out_value != NULL) *out_value = NULL;
+        return;
+    }
+    if (out_logits != NULL) *out_logits = graph_tower(&policy->actor, x);
+    if (out_value != NULL) *out_value = graph_tower(&policy->critic, x);
+}
+
+bool corral_policy_halves(const corral_policy *policy, corral_span *out_actor, corral_span *out_critic)
+{
+    if (policy->config.kind != CORRAL_POLICY_ACTOR_CRITIC || policy->config.shared) return false;
+    const size_t cut = corral_params_entry(policy->params, policy->critic.layer[0].weight)->offset;
+    *out_actor = (corral_span){0, cut};
+    *out_critic = (corral_span){cut, corral_params_count(policy->params) - cut};
+    return true;
 }

@@ -57,7 +57,7 @@ typedef struct corral_unary_run {
 
 typedef struct corral_ppo_rows {
     size_t rows, actions;
-    const void *logits, *value;
+    const void *logits, *value; // NULL: not wanted
     const corral_ppo_terms *terms;
     void *logits_grad, *value_grad; // written, not added to; NULL where not wanted
     corral_ppo_stats *stats;        // NULL where not wanted

@@ -10,7 +10,19 @@
 #include "tensor/params.h"
 #include "tensor/tape.h"
 
-#include <string.h>
+/// Adds dy[rows, out] w[out, in] to the gradient of x[rows, in], or makes it that.
+static void add_product(corral_tensor *x, size_t rows, size_t in, size_t out, const void *dy, const void *w)
+{
+    const corral_kernels *kernels = corral_kernels_of(x->dtype);
+    bool is_first;
+    void *grad = corral_tensor_gradient_unset(x, &is_first);
+    if (grad == NULL) return;
+    const size_t count = rows * in;
+    void *to = is_first ? grad : corral_tape_scratch(x->tape, count * corral_dtype_size(x->dtype));
+    if (to == NULL) return;
+    kernels->linear_grad_input(rows, in, out, dy, w, to);
+    if (!is_first) kernels->add(count, to, grad);
+}
 
 // --- linear
 // -------------------------------------------------------------------------------------------------
@@ -29,10 +41,7 @@ static void linear_backward(corral_node *node)
         kernels->linear_grad_weight(rows, in, out, grad, node->a->data, weight_grad,
                                     corral_tape_parameter_gradient(tape, node->bias));
     }
-    void *input_grad = corral_tensor_gradient(node->a);
-    if (input_grad == NULL) return;
-    kernels->linear_grad_input(rows, in, out, grad, corral_tape_parameter_data(tape, node->weight),
-                               input_grad);
+    add_product(node->a, rows, in, out, grad, corral_tape_parameter_data(tape, node->weight));
 }
 
 /// Records why these cannot make a layer, or says that they can.
@@ -94,7 +103,7 @@ void corral_linear_forward(const corral_params *params, uint32_t weight, uint32_
 // --- the plain product
 // --------------------------------------------------------------------------------------
 
-/// dA += dC B^T and dB += A^T dC. The kernels' input gradient is c += a b, their weight gradient c += a^T b.
+/// dA += dC B^T and dB += A^T dC. The kernels' input gradient is c = a b, their weight gradient c += a^T b.
 static void matmul_backward(corral_node *node)
 {
     const corral_dtype dtype = node->tensor.dtype;
@@ -102,12 +111,11 @@ static void matmul_backward(corral_node *node)
     const size_t m = node->a->shape[0], k = node->a->shape[1], n = node->b->shape[1];
     void *b_grad = corral_tensor_gradient(node->b);
     if (b_grad != NULL) kernels->linear_grad_weight(m, n, k, node->a->data, node->tensor.grad, b_grad, NULL);
-    void *a_grad = corral_tensor_gradient(node->a);
-    if (a_grad == NULL) return;
+    if (!node->a->requires_grad) return;
     void *b_transposed = corral_tape_scratch(node->tensor.tape, k * n * corral_dtype_size(dtype));
     if (b_transposed == NULL) return;
     kernels->transpose(k, n, node->b->data, b_transposed);
-    kernels->linear_grad_input(m, k, n, node->tensor.grad, b_transposed, a_grad);
+    add_product(node->a, m, k, n, node->tensor.grad, b_transposed);
 }
 
 corral_tensor *corral_matmul(corral_tensor *a, corral_tensor *b)
@@ -122,7 +130,6 @@ corral_tensor *corral_matmul(corral_tensor *a, corral_tensor *b)
     corral_node *node = corral_tape_append(tape, a->dtype, 2, (const size_t[]){m, n}, a, b);
     if (node == NULL) return &tape->empty;
     node->backward = matmul_backward;
-    memset(node->tensor.data, 0, m * n * corral_dtype_size(a->dtype));
     corral_kernels_of(a->dtype)->linear_grad_input(m, n, k, a->data, b->data, node->tensor.data);
     return &node->tensor;
 }

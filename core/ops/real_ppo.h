@@ -14,6 +14,12 @@
 // d log p(b) / d logit(a) = [a = b] - p(a), and dH / d logit(a) = -p(a) (log p(a) + H). An action of
 // probability zero adds nothing to H (0 log 0 = 0) and has no gradient; nor does one that q gives probability
 // zero add to the divergence. The divergence is worked out only where it is penalised.
+//
+// Rows are taken ROWS_AT_ONCE together and worked on in short loops over arrays, which the compiler turns
+// into vectors; sums run in sum_block().
+
+// Columns of so few actions are kept from the first pass for the second.
+enum { PPO_KEPT_ACTIONS = 8 };
 
 typedef struct ppo_block {
     size_t rows, actions;
@@ -24,36 +30,55 @@ typedef struct ppo_block {
     real entropy[ROWS_AT_ONCE];
     real log_ratio[ROWS_AT_ONCE], ratio[ROWS_AT_ONCE];
     real slope[ROWS_AT_ONCE]; // of the policy term by log p of the action taken: s
+    // Of each action where there are few, else of the one that ppo_column() was asked for last.
+    real log_prob[PPO_KEPT_ACTIONS][ROWS_AT_ONCE], prob[PPO_KEPT_ACTIONS][ROWS_AT_ONCE];
 } ppo_block;
 
-static ppo_block ppo_block_at(const corral_ppo_rows *run, size_t first, size_t rows)
+static void ppo_block_at(const corral_ppo_rows *run, size_t first, size_t rows, ppo_block *b)
 {
     const corral_ppo_terms *terms = run->terms;
-    return (ppo_block){
-        .rows = rows,
-        .actions = run->actions,
-        .logits = (const real *)run->logits + first * run->actions,
-        .value = (const real *)run->value + first,
-        .action = terms->action + first,
-        .old_log_prob = terms->old_log_prob + first,
-        .old_value = terms->old_value + first,
-        .advantage = terms->advantage + first,
-        .value_target = terms->value_target + first,
-    };
+    b->rows = rows;
+    b->actions = run->actions;
+    if (run->logits != NULL) {
+        b->logits = (const real *)run->logits + first * run->actions;
+        b->action = terms->action + first;
+        b->old_log_prob = terms->old_log_prob + first;
+        b->advantage = terms->advantage + first;
+    }
+    if (run->value != NULL) {
+        b->value = (const real *)run->value + first;
+        b->old_value = terms->old_value + first;
+        b->value_target = terms->value_target + first;
+    }
+}
+
+/// log p and p of one action of each row; returns where they lie.
+static size_t ppo_column(ppo_block *b, size_t a)
+{
+    const size_t at = b->actions <= PPO_KEPT_ACTIONS ? a : 0;
+    log_prob_column(b->rows, b->actions, a, b->logits, b->shift, b->log_sum, b->log_prob[at], b->prob[at]);
+    return at;
+}
+
+static size_t ppo_column_again(ppo_block *b, size_t a)
+{
+    return b->actions <= PPO_KEPT_ACTIONS ? a : ppo_column(b, a);
 }
 
 /// Fills entropy, log_ratio and ratio.
 static void ppo_distribution(ppo_block *b)
 {
-    real log_prob[ROWS_AT_ONCE], prob[ROWS_AT_ONCE];
     const size_t n = b->actions;
     log_softmax_norms(b->rows, n, b->logits, b->shift, b->log_sum);
     for (size_t r = 0; r < b->rows; r++)
         b->entropy[r] = 0;
     for (size_t a = 0; a < n; a++) {
-        log_prob_column(b->rows, n, a, b->logits, b->shift, b->log_sum, log_prob, prob);
-        for (size_t r = 0; r < b->rows; r++)
-            b->entropy[r] -= prob[r] == 0 ? 0 : prob[r] * log_prob[r];
+        const size_t at = ppo_column(b, a);
+        const real *log_prob = b->log_prob[at], *prob = b->prob[at];
+        for (size_t r = 0; r < b->rows; r++) {
+            const real term = prob[r] * log_prob[r]; // NaN where p is 0
+            b->entropy[r] -= prob[r] == 0 ? 0 : term;
+        }
     }
     for (size_t r = 0; r < b->rows; r++) {
         const real new_log_prob = (b->logits[r * n + (size_t)b->action[r]] - b->shift[r]) - b->log_sum[r];
@@ -65,23 +90,23 @@ static void ppo_distribution(ppo_block *b)
 /// The sum of -min(r A, clip(r) A); fills `slope`.
 static double ppo_policy(ppo_block *b, real clip_range)
 {
-    double loss = 0.0;
+    double term[ROWS_AT_ONCE];
     const real low = 1 - clip_range, high = 1 + clip_range;
     for (size_t r = 0; r < b->rows; r++) {
         const real advantage = (real)b->advantage[r], ratio = b->ratio[r];
         const real clipped = ratio < low ? low : ratio > high ? high : ratio;
         const real plain = ratio * advantage, bounded = clipped * advantage;
         const bool takes_plain = !(plain > bounded); // also for NaN, which must not get lost
-        loss -= (double)(takes_plain ? plain : bounded);
+        term[r] = (double)(takes_plain ? plain : bounded);
         b->slope[r] = takes_plain ? -plain : 0;
     }
-    return loss;
+    return -sum_block(b->rows, term);
 }
 
 /// The sum of 0.5 min(max((v - R)^2, (v_clip - R)^2), bound); writes the gradients by v times `factor`.
 static double ppo_value(const ppo_block *b, real clip_range, real error_clip, real factor, real *value_grad)
 {
-    double loss = 0.0;
+    double term[ROWS_AT_ONCE];
     const real bound = error_clip > 0 ? error_clip : (real)INFINITY;
     for (size_t r = 0; r < b->rows; r++) {
         const real v = b->value[r], target = (real)b->value_target[r], old = (real)b->old_value[r];
@@ -101,24 +126,26 @@ static double ppo_value(const ppo_block *b, real clip_range, real error_clip, re
             square = bound;
             slope = 0;
         }
-        loss += (double)((real)0.5 * square);
+        term[r] = (double)((real)0.5 * square);
         if (value_grad != NULL) value_grad[r] = slope * factor;
     }
-    return loss;
+    return sum_block(b->rows, term);
 }
 
-static void ppo_logits_grad(const ppo_block *b, real entropy_coefficient, real factor, real *logits_grad)
+static void ppo_logits_grad(ppo_block *b, real entropy_coefficient, real factor, real *logits_grad)
 {
-    real log_prob[ROWS_AT_ONCE], prob[ROWS_AT_ONCE];
+    real grad[ROWS_AT_ONCE];
     const size_t n = b->actions;
     for (size_t a = 0; a < n; a++) {
-        log_prob_column(b->rows, n, a, b->logits, b->shift, b->log_sum, log_prob, prob);
+        const size_t at = ppo_column_again(b, a);
+        const real *log_prob = b->log_prob[at], *prob = b->prob[at];
         for (size_t r = 0; r < b->rows; r++) {
-            const real p = prob[r], taken = (size_t)b->action[r] == a ? 1 : 0;
-            const real entropy_slope = p == 0 ? 0 : p * (log_prob[r] + b->entropy[r]);
-            logits_grad[r * n + a] =
-                (b->slope[r] * (taken - p) + entropy_coefficient * entropy_slope) * factor;
+            const real p = prob[r], taken = b->action[r] == (int32_t)a ? 1 : 0;
+            const real slope = p * (log_prob[r] + b->entropy[r]), entropy_slope = p == 0 ? 0 : slope;
+            grad[r] = (b->slope[r] * (taken - p) + entropy_coefficient * entropy_slope) * factor;
         }
+        for (size_t r = 0; r < b->rows; r++)
+            logits_grad[r * n + a] = grad[r];
     }
 }
 
@@ -137,13 +164,13 @@ static void old_column(const ppo_block *b, const ppo_penalty *penalty, size_t a,
 }
 
 /// The sum of the divergences that are finite; counts the others. Fills `share` and `mass`.
-static double ppo_kl(const ppo_block *b, ppo_penalty *penalty, size_t *infinite)
+static double ppo_kl(ppo_block *b, ppo_penalty *penalty, size_t *infinite)
 {
-    real log_prob[ROWS_AT_ONCE], old_log_prob[ROWS_AT_ONCE], old_prob[ROWS_AT_ONCE], kl[ROWS_AT_ONCE];
+    real old_log_prob[ROWS_AT_ONCE], old_prob[ROWS_AT_ONCE], kl[ROWS_AT_ONCE];
     for (size_t r = 0; r < b->rows; r++)
         kl[r] = penalty->mass[r] = 0;
     for (size_t a = 0; a < b->actions; a++) {
-        log_prob_column(b->rows, b->actions, a, b->logits, b->shift, b->log_sum, log_prob, NULL);
+        const real *log_prob = b->log_prob[ppo_column_again(b, a)];
         old_column(b, penalty, a, old_log_prob, old_prob);
         for (size_t r = 0; r < b->rows; r++) {
             const real q = old_prob[r];
@@ -161,11 +188,11 @@ static double ppo_kl(const ppo_block *b, ppo_penalty *penalty, size_t *infinite)
     return sum;
 }
 
-static void ppo_kl_grad(const ppo_block *b, const ppo_penalty *penalty, real factor, real *logits_grad)
+static void ppo_kl_grad(ppo_block *b, const ppo_penalty *penalty, real factor, real *logits_grad)
 {
-    real log_prob[ROWS_AT_ONCE], prob[ROWS_AT_ONCE], old_log_prob[ROWS_AT_ONCE], old_prob[ROWS_AT_ONCE];
+    real old_log_prob[ROWS_AT_ONCE], old_prob[ROWS_AT_ONCE];
     for (size_t a = 0; a < b->actions; a++) {
-        log_prob_column(b->rows, b->actions, a, b->logits, b->shift, b->log_sum, log_prob, prob);
+        const real *prob = b->prob[ppo_column_again(b, a)];
         old_column(b, penalty, a, old_log_prob, old_prob);
         for (size_t r = 0; r < b->rows; r++)
             logits_grad[r * b->actions + a] +=
@@ -174,7 +201,7 @@ static void ppo_kl_grad(const ppo_block *b, const ppo_penalty *penalty, real fac
 }
 
 /// The sum of the divergences; adds the penalty's gradient to that of the other terms.
-static double ppo_penalise(const ppo_block *b, const corral_ppo_rows *run, size_t first, real share,
+static double ppo_penalise(ppo_block *b, const corral_ppo_rows *run, size_t first, real share,
                            real *logits_grad)
 {
     const corral_ppo_terms *terms = run->terms;
@@ -191,42 +218,64 @@ static double ppo_penalise(const ppo_block *b, const corral_ppo_rows *run, size_
 
 static void ppo_count(const ppo_block *b, real clip_range, corral_ppo_stats *stats)
 {
+    double kl[ROWS_AT_ONCE], clipped[ROWS_AT_ONCE];
+    real deviation[ROWS_AT_ONCE];
     for (size_t r = 0; r < b->rows; r++) {
-        const double deviation = fabs((double)b->ratio[r] - 1.0);
-        stats->entropy += (double)b->entropy[r];
-        stats->approx_kl += ((double)b->ratio[r] - 1.0) - (double)b->log_ratio[r];
-        stats->clip_fraction += deviation > (double)clip_range ? 1.0 : 0.0;
-        if (deviation > stats->max_ratio_deviation) stats->max_ratio_deviation = deviation;
+        const real move = b->ratio[r] - 1;
+        deviation[r] = move < 0 ? -move : move;
     }
+    for (size_t r = 0; r < b->rows; r++)
+        clipped[r] = deviation[r] > clip_range ? 1.0 : 0.0;
+    for (size_t r = 0; r < b->rows; r++)
+        kl[r] = ((double)b->ratio[r] - 1.0) - (double)b->log_ratio[r];
+    stats->approx_kl += sum_block(b->rows, kl);
+    stats->clip_fraction += sum_block(b->rows, clipped);
+    stats->max_ratio_deviation = fmax(stats->max_ratio_deviation, largest(b->rows, deviation));
     stats->rows += b->rows;
+}
+
+/// The policy's terms of a block: surrogate, entropy, divergence.
+static double ppo_policy_terms(ppo_block *b, const corral_ppo_rows *run, size_t first, real share)
+{
+    const corral_ppo_terms *terms = run->terms;
+    real *logits_grad = run->logits_grad == NULL ? NULL : (real *)run->logits_grad + first * run->actions;
+    ppo_distribution(b);
+    const double policy_loss = ppo_policy(b, terms->clip_range);
+    double term[ROWS_AT_ONCE];
+    for (size_t r = 0; r < b->rows; r++)
+        term[r] = (double)b->entropy[r];
+    const double entropy = sum_block(b->rows, term);
+    double total = policy_loss - (double)terms->entropy_coefficient * entropy;
+    if (logits_grad != NULL) ppo_logits_grad(b, terms->entropy_coefficient, share, logits_grad);
+    if (terms->kl_coefficient != 0)
+        total += (double)terms->kl_coefficient * ppo_penalise(b, run, first, share, logits_grad);
+    if (run->stats != NULL) {
+        run->stats->policy_loss += policy_loss;
+        run->stats->entropy += entropy;
+        ppo_count(b, terms->clip_range, run->stats);
+    }
+    return total;
+}
+
+static double ppo_value_terms(const ppo_block *b, const corral_ppo_rows *run, size_t first, double share)
+{
+    const corral_ppo_terms *terms = run->terms;
+    real *value_grad = run->value_grad == NULL ? NULL : (real *)run->value_grad + first;
+    const real factor = (real)((double)terms->value_coefficient * share);
+    const double loss = ppo_value(b, terms->value_clip_range, terms->value_error_clip, factor, value_grad);
+    if (run->stats != NULL) run->stats->value_loss += loss;
+    return (double)terms->value_coefficient * loss;
 }
 
 static double ppo(const corral_ppo_rows *run)
 {
-    const corral_ppo_terms *terms = run->terms;
-    const double share = terms->total_rows == 0 ? 0.0 : 1.0 / (double)terms->total_rows;
-    const real value_factor = (real)((double)terms->value_coefficient * share);
+    const double share = run->terms->total_rows == 0 ? 0.0 : 1.0 / (double)run->terms->total_rows;
     double total = 0.0;
+    ppo_block b;
     for (size_t r0 = 0; r0 < run->rows; r0 += ROWS_AT_ONCE) {
-        ppo_block b = ppo_block_at(run, r0, at_once(run->rows, r0));
-        real *logits_grad = run->logits_grad == NULL ? NULL : (real *)run->logits_grad + r0 * run->actions;
-        real *value_grad = run->value_grad == NULL ? NULL : (real *)run->value_grad + r0;
-        ppo_distribution(&b);
-        const double policy_loss = ppo_policy(&b, terms->clip_range);
-        const double value_loss =
-            ppo_value(&b, terms->value_clip_range, terms->value_error_clip, value_factor, value_grad);
-        double entropy = 0.0;
-        for (size_t r = 0; r < b.rows; r++)
-            entropy += (double)b.entropy[r];
-        total += policy_loss + (double)terms->value_coefficient * value_loss -
-                 (double)terms->entropy_coefficient * entropy;
-        if (logits_grad != NULL) ppo_logits_grad(&b, terms->entropy_coefficient, (real)share, logits_grad);
-        if (terms->kl_coefficient != 0)
-            total += (double)terms->kl_coefficient * ppo_penalise(&b, run, r0, (real)share, logits_grad);
-        if (run->stats == NULL) continue;
-        run->stats->policy_loss += policy_loss;
-        run->stats->value_loss += value_loss;
-        ppo_count(&b, terms->clip_range, run->stats);
+        ppo_block_at(run, r0, at_once(run->rows, r0), &b);
+        if (run->logits != NULL) total += ppo_policy_terms(&b, run, r0, (real)share);
+        if (run->value != NULL) total += ppo_value_terms(&b, run, r0, share);
     }
     return total * share;
 }

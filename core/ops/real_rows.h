@@ -18,6 +18,36 @@ static double sum_tree(size_t count, const real *x)
     return sum_tree(left, x) + sum_tree(count - left, x + left);
 }
 
+/// In eight sums by i mod 8, which are then added in halves: short chains that fit into vectors.
+static double sum_block(size_t count, const double *x)
+{
+    double sum[8] = {0};
+    size_t i = 0;
+    for (; i + 8 <= count; i += 8) {
+        for (size_t k = 0; k < 8; k++)
+            sum[k] += x[i + k];
+    }
+    for (size_t k = 0; i < count; i++, k++)
+        sum[k] += x[i];
+    return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
+}
+
+/// The largest of numbers that are not negative, in eight chains as above.
+static double largest(size_t count, const real *x)
+{
+    real most[8] = {0}, all = 0;
+    size_t i = 0;
+    for (; i + 8 <= count; i += 8) {
+        for (size_t k = 0; k < 8; k++)
+            most[k] = x[i + k] > most[k] ? x[i + k] : most[k];
+    }
+    for (; i < count; i++)
+        all = x[i] > all ? x[i] : all;
+    for (size_t k = 0; k < 8; k++)
+        all = most[k] > all ? most[k] : all;
+    return (double)all;
+}
+
 static void sum_all(size_t count, const void *x, double factor, void *y)
 {
     *(real *)y = (real)(factor * sum_tree(count, x));

@@ -1,41 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 The Corral authors
 
-// One step in three loops over fixed pieces of the flat block, each spread over the team:
+// One step in two loops over fixed pieces of the flat block, each spread over the team in runs of about the
+// same number of elements, so that a thread finds the same pieces in its cache step after step:
 //
-//   1. chunks: sum the lanes in a fixed tree into `total`, and the squares of the chunk
-//   2. chunks: clip and update the weights
-//   3. matrices: refresh their packed forms
+//   1. sum the lanes in a fixed tree into `total`, and the squares of the piece
+//   2. clip, update the weights, and refresh their packed forms
 //
-// The norm is the sum of the chunks' squares in order, in f64. No loop depends on who takes which piece.
+// A piece is an entry, or some rows of a large one. The norm is the sum of the pieces' squares in order, in
+// f64. No loop depends on who takes which piece.
 
 #include "optim/updates.h"
 #include "tensor/params.h"
 
 #include <math.h>
+#include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 1024, STATES = 2, ALIGNMENT = 64 };
+// About the elements of a piece, and what its rows are a multiple of: packed rows share cache lines.
+enum { PIECE = 2048, PIECE_ROWS = 16, STATES = 2, ALIGNMENT = 64 };
+
+/// Cache lines of its own: neighbours belong to other threads.
+typedef struct piece {
+    alignas(ALIGNMENT) uint32_t entry;
+    size_t first_row, row_count; // of the entry; a vector has rows of one element
+    size_t first, count;         // elements of the flat block
+    double squares;              // of the gradient, in this step
+} piece;
 
 struct corral_optimizer {
     corral_optimizer_config config;
     corral_params *params;
     const corral_update_table *updates;
-    size_t count, element_size, chunk_count;
+    size_t count, element_size, piece_count;
     uint64_t steps;
     uint32_t state_count;
     void *lanes[CORRAL_LANES]; // one allocation, at lanes[0]
     void *total;
     void *state[STATES];
-    double *squares; // [chunk_count]
+    piece *pieces; // [piece_count]
 };
 
 /// What the pieces of one step share.
 typedef struct step_context {
     corral_optimizer *optimizer;
-    size_t lane_count;
+    size_t lane_count, run_count;
     corral_update update;
+    void (*work)(const struct step_context *step, piece *p);
 } step_context;
 
 corral_optimizer_config corral_optimizer_config_default(void)
@@ -90,13 +102,50 @@ static size_t lane_stride(size_t block_size)
     return (block_size + 4095) / 4096 * 4096 + 3 * ALIGNMENT;
 }
 
+/// Elements of a row: a matrix's or convolution's outputs are its rows, a vector's its elements.
+static size_t row_size(const corral_param *entry)
+{
+    return entry->dimension_count < 2 || entry->shape[0] == 0 ? 1 : entry->count / entry->shape[0];
+}
+
+static size_t rows_per_piece(const corral_param *entry)
+{
+    const size_t rows = PIECE / (row_size(entry) + 1) / PIECE_ROWS * PIECE_ROWS;
+    return rows > 0 ? rows : PIECE_ROWS;
+}
+
+static size_t pieces_of(const corral_param *entry)
+{
+    const size_t rows = entry->count / row_size(entry), each = rows_per_piece(entry);
+    return (rows + each - 1) / each;
+}
+
+static bool cut_into_pieces(corral_optimizer *optimizer)
+{
+    const corral_params *params = optimizer->params;
+    size_t count = 0;
+    for (uint32_t i = 0; i < params->entry_count; i++)
+        count += pieces_of(&params->entries[i]);
+    optimizer->pieces = allocate_zeroed(count * sizeof *optimizer->pieces);
+    if (optimizer->pieces == NULL) return false;
+    for (uint32_t i = 0; i < params->entry_count; i++) {
+        const corral_param *entry = &params->entries[i];
+        const size_t size = row_size(entry), rows = entry->count / size, each = rows_per_piece(entry);
+        for (size_t row = 0; row < rows; row += each) {
+            const size_t taken = rows - row < each ? rows - row : each;
+            optimizer->pieces[optimizer->piece_count++] =
+                (piece){i, row, taken, entry->offset + row * size, taken * size, 0.0};
+        }
+    }
+    return true;
+}
+
 static bool allocate_blocks(corral_optimizer *optimizer)
 {
     const size_t size = optimizer->count * optimizer->element_size, stride = lane_stride(size);
     optimizer->lanes[0] = allocate_zeroed(CORRAL_LANES * stride);
     optimizer->total = allocate_zeroed(size);
-    optimizer->squares = calloc(optimizer->chunk_count + 1, sizeof *optimizer->squares);
-    if (optimizer->lanes[0] == NULL || optimizer->total == NULL || optimizer->squares == NULL) return false;
+    if (optimizer->lanes[0] == NULL || optimizer->total == NULL || !cut_into_pieces(optimizer)) return false;
     for (size_t i = 1; i < CORRAL_LANES; i++)
         optimizer->lanes[i] = (char *)optimizer->lanes[0] + i * stride;
     for (uint32_t i = 0; i < optimizer->state_count; i++) {
@@ -121,7 +170,6 @@ corral_status corral_optimizer_create(const corral_optimizer_config *config, cor
     optimizer->updates = params->dtype == CORRAL_F64 ? &corral_updates_f64 : &corral_updates_f32;
     optimizer->count = params->count;
     optimizer->element_size = corral_dtype_size(params->dtype);
-    optimizer->chunk_count = (params->count + CHUNK - 1) / CHUNK;
     optimizer->state_count = config->kind == CORRAL_ADAM ? 2 : 1;
     if (!allocate_blocks(optimizer)) {
         corral_optimizer_destroy(optimizer);
@@ -136,7 +184,7 @@ void corral_optimizer_destroy(corral_optimizer *optimizer)
     if (optimizer == NULL) return;
     for (size_t i = 0; i < STATES; i++)
         free(optimizer->state[i]);
-    free(optimizer->squares);
+    free(optimizer->pieces);
     free(optimizer->total);
     free(optimizer->lanes[0]);
     free(optimizer);
@@ -144,61 +192,69 @@ void corral_optimizer_destroy(corral_optimizer *optimizer)
 
 void *corral_optimizer_lane(corral_optimizer *optimizer, size_t lane)
 {
-    CORRAL_ASSERT(lane < CORRAL_LANES);
-    return memset(optimizer->lanes[lane], 0, optimizer->count * optimizer->element_size);
+    return corral_optimizer_lane_span(optimizer, lane, (corral_span){0, optimizer->count});
 }
 
-/// Elements of chunk `index`.
-static size_t chunk_size(const corral_optimizer *optimizer, size_t index)
+void *corral_optimizer_lane_span(corral_optimizer *optimizer, size_t lane, corral_span span)
 {
-    const size_t rest = optimizer->count - index * CHUNK;
-    return rest < CHUNK ? rest : CHUNK;
+    CORRAL_ASSERT(lane < CORRAL_LANES && span.first <= optimizer->count &&
+                  span.count <= optimizer->count - span.first);
+    char *block = optimizer->lanes[lane];
+    memset(block + span.first * optimizer->element_size, 0, span.count * optimizer->element_size);
+    return block;
 }
 
-/// Where chunk `index` begins in a block of the parameters' layout.
-static void *chunk_at(const corral_optimizer *optimizer, void *block, size_t index)
+/// Where a piece begins in a block of the parameters' layout.
+static void *piece_of(const corral_optimizer *optimizer, void *block, const piece *p)
 {
-    return block == NULL ? NULL : (char *)block + index * CHUNK * optimizer->element_size;
+    return block == NULL ? NULL : (char *)block + p->first * optimizer->element_size;
 }
 
-static void sum_chunk(void *context, size_t index, unsigned thread)
+static void sum_piece(const step_context *step, piece *p)
 {
-    (void)thread;
-    const step_context *step = context;
     corral_optimizer *o = step->optimizer;
     void *lanes[CORRAL_LANES];
     for (size_t lane = 0; lane < step->lane_count; lane++)
-        lanes[lane] = chunk_at(o, o->lanes[lane], index);
-    o->squares[index] =
-        o->updates->sum_lanes(chunk_size(o, index), step->lane_count, lanes, chunk_at(o, o->total, index));
+        lanes[lane] = piece_of(o, o->lanes[lane], p);
+    p->squares = o->updates->sum_lanes(p->count, step->lane_count, lanes, piece_of(o, o->total, p));
 }
 
-static void update_chunk(void *context, size_t index, unsigned thread)
+static void update_piece(const step_context *step, piece *p)
+{
+    corral_optimizer *o = step->optimizer;
+    void *const state[STATES] = {piece_of(o, o->state[0], p), piece_of(o, o->state[1], p)};
+    o->updates->apply[o->config.kind](&step->update, p->count, piece_of(o, o->params->data, p),
+                                      piece_of(o, o->total, p), state);
+    if (corral_params_is_packed(o->params, p->entry))
+        corral_params_refresh_rows(o->params, p->entry, p->first_row, p->row_count);
+}
+
+/// The run that a piece belongs to is the one that its middle lies in.
+static bool is_before_run(const step_context *step, const piece *p, size_t index)
+{
+    return (p->first + p->count / 2) * step->run_count < index * step->optimizer->count;
+}
+
+static void work_on_run(void *context, size_t index, unsigned thread)
 {
     (void)thread;
     const step_context *step = context;
     corral_optimizer *o = step->optimizer;
-    void *const state[STATES] = {chunk_at(o, o->state[0], index), chunk_at(o, o->state[1], index)};
-    o->updates->apply[o->config.kind](&step->update, chunk_size(o, index),
-                                      chunk_at(o, o->params->data, index), chunk_at(o, o->total, index),
-                                      state);
+    size_t i = 0;
+    while (i < o->piece_count && is_before_run(step, &o->pieces[i], index))
+        i++;
+    for (; i < o->piece_count && is_before_run(step, &o->pieces[i], index + 1); i++)
+        step->work(step, &o->pieces[i]);
 }
 
-static void refresh_matrix(void *context, size_t index, unsigned thread)
+static void work_on_pieces(corral_team *team, step_context *step,
+                           void (*work)(const step_context *step, piece *p))
 {
-    (void)thread;
-    const step_context *step = context;
-    corral_params_refresh_matrix(step->optimizer->params, index);
-}
-
-static void run(corral_team *team, size_t count, void (*task)(void *, size_t, unsigned), step_context *step)
-{
-    if (team != NULL && count > 1) {
-        corral_team_run(team, count, task, step);
-        return;
-    }
-    for (size_t i = 0; i < count; i++)
-        task(step, i, 0);
+    step->work = work;
+    if (team == NULL)
+        work_on_run(step, 0, 0);
+    else
+        corral_team_run(team, step->run_count, work_on_run, step);
 }
 
 static double clip_scale(double norm, double max_norm)
@@ -215,10 +271,11 @@ corral_status corral_optimizer_step(corral_optimizer *optimizer, size_t lane_cou
         return corral_fail(CORRAL_ERROR_INVALID, "optimizer: a step without lanes; a minibatch needs a row");
     }
     step_context step = {.optimizer = optimizer, .lane_count = lane_count};
-    run(team, optimizer->chunk_count, sum_chunk, &step);
+    step.run_count = team == NULL ? 1 : corral_team_size(team);
+    work_on_pieces(team, &step, sum_piece);
     double squares = 0.0;
-    for (size_t i = 0; i < optimizer->chunk_count; i++)
-        squares += optimizer->squares[i];
+    for (size_t i = 0; i < optimizer->piece_count; i++)
+        squares += optimizer->pieces[i].squares;
     const double norm = sqrt(squares);
     if (out_norm != NULL) *out_norm = norm;
     if (!isfinite(norm)) {
@@ -240,8 +297,7 @@ corral_status corral_optimizer_step(corral_optimizer *optimizer, size_t lane_cou
         .second_correction = 1.0 - pow(config->beta2, (double)optimizer->steps),
         .momentum = config->momentum,
     };
-    run(team, optimizer->chunk_count, update_chunk, &step);
-    run(team, optimizer->params->matrix_count, refresh_matrix, &step);
+    work_on_pieces(team, &step, update_piece);
     return CORRAL_OK;
 }
 

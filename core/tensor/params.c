@@ -34,7 +34,6 @@ void corral_params_destroy(corral_params *params)
     for (uint32_t i = 0; i < params->entry_count; i++)
         free((void *)(uintptr_t)params->entries[i].name);
     free(params->entries);
-    free(params->matrices);
     free(params->packed_offsets);
     free(params->packed);
     free(params->data);
@@ -112,10 +111,9 @@ static size_t lay_out_packed(corral_params *params)
     size_t total = 0;
     for (uint32_t i = 0; i < params->entry_count; i++) {
         const corral_param *entry = &params->entries[i];
-        if (params->dtype != CORRAL_F32 || entry->dimension_count != 2) continue;
+        if (!corral_params_is_packed(params, i)) continue;
         const size_t size = corral_backend_cpu()->packed_size(entry->shape[0], entry->shape[1]);
         params->packed_offsets[i] = total;
-        params->matrices[params->matrix_count++] = i;
         total += (size + 15) / 16 * 16; // each begins on a cache line
     }
     return total;
@@ -133,13 +131,10 @@ static void *allocate_block(size_t size)
 corral_status corral_params_seal(corral_params *params)
 {
     if (params->sealed) return corral_fail(CORRAL_ERROR_INVALID, "parameters: the block is already sealed");
-    params->matrices = calloc(params->entry_count + 1, sizeof *params->matrices);
     params->packed_offsets = calloc(params->entry_count + 1, sizeof *params->packed_offsets);
     params->data = allocate_block(params->count * corral_dtype_size(params->dtype));
-    if (params->matrices != NULL && params->packed_offsets != NULL) {
-        params->matrix_count = 0;
+    if (params->packed_offsets != NULL)
         params->packed = allocate_block(lay_out_packed(params) * sizeof(float));
-    }
     if (params->data == NULL || params->packed == NULL) {
         return corral_fail(CORRAL_ERROR_NO_MEMORY, "parameters: no memory for %zu elements", params->count);
     }
@@ -183,16 +178,23 @@ const float *corral_params_packed(const corral_params *params, uint32_t index)
     return params->packed + params->packed_offsets[index];
 }
 
-void corral_params_refresh_matrix(corral_params *params, size_t matrix)
+bool corral_params_is_packed(const corral_params *params, uint32_t index)
 {
-    const uint32_t index = params->matrices[matrix];
+    return params->dtype == CORRAL_F32 && params->entries[index].dimension_count == 2;
+}
+
+void corral_params_refresh_rows(corral_params *params, uint32_t index, size_t first_row, size_t row_count)
+{
     const corral_param *entry = &params->entries[index];
-    corral_backend_cpu()->pack(entry->shape[0], entry->shape[1], (const float *)params->data + entry->offset,
+    corral_backend_cpu()->pack(entry->shape[0], entry->shape[1], first_row, row_count,
+                               (const float *)params->data + entry->offset,
                                params->packed + params->packed_offsets[index]);
 }
 
 void corral_params_refresh(corral_params *params)
 {
-    for (size_t i = 0; i < params->matrix_count; i++)
-        corral_params_refresh_matrix(params, i);
+    for (uint32_t i = 0; i < params->entry_count; i++) {
+        if (corral_params_is_packed(params, i))
+            corral_params_refresh_rows(params, i, 0, params->entries[i].shape[0]);
+    }
 }

@@ -16,8 +16,6 @@ struct corral_params {
     void *data;   // [count]
 
     // f32 matrices are kept packed beside their plain form; see corral_backend.pack.
-    uint32_t matrix_count;
-    uint32_t *matrices;     // [matrix_count] entry indices
     size_t *packed_offsets; // [entry_count], in floats; unused for vectors
     float *packed;
 };
@@ -25,8 +23,11 @@ struct corral_params {
 /// The packed form of a matrix. Only for f32 entries of two dimensions.
 const float *corral_params_packed(const corral_params *params, uint32_t index);
 
-/// Refreshes the packed form of the `matrix`-th matrix alone (0 .. matrix_count-1), so that the matrices can
-/// be spread over threads. [any thread, one per matrix]
-void corral_params_refresh_matrix(corral_params *params, size_t matrix);
+/// Whether the entry has a packed form.
+bool corral_params_is_packed(const corral_params *params, uint32_t index);
+
+/// Refreshes the packed form of some rows of such an entry alone, so that the work can be spread over
+/// threads. [any thread, different rows]
+void corral_params_refresh_rows(corral_params *params, uint32_t index, size_t first_row, size_t row_count);
 
 #endif

@@ -147,13 +147,24 @@ corral_node *corral_tape_append(corral_tape *tape, corral_dtype dtype, uint32_t 
     return node;
 }
 
+static size_t tensor_bytes(const corral_tensor *tensor)
+{
+    return corral_tensor_count(tensor) * corral_dtype_size(tensor->dtype);
+}
+
+void *corral_tensor_gradient_unset(corral_tensor *tensor, bool *out_is_first)
+{
+    *out_is_first = tensor->requires_grad && tensor->grad == NULL;
+    if (*out_is_first) tensor->grad = corral_tape_scratch(tensor->tape, tensor_bytes(tensor));
+    return tensor->grad;
+}
+
 void *corral_tensor_gradient(corral_tensor *tensor)
 {
-    if (!tensor->requires_grad || tensor->grad != NULL) return tensor->grad;
-    const size_t bytes = corral_tensor_count(tensor) * corral_dtype_size(tensor->dtype);
-    tensor->grad = corral_tape_scratch(tensor->tape, bytes);
-    if (tensor->grad != NULL) memset(tensor->grad, 0, bytes);
-    return tensor->grad;
+    bool is_first;
+    void *gradient = corral_tensor_gradient_unset(tensor, &is_first);
+    if (is_first && gradient != NULL) memset(gradient, 0, tensor_bytes(tensor));
+    return gradient;
 }
 
 static void start_with_one(corral_tensor *loss)

@@ -55,6 +55,10 @@ void *corral_tape_scratch(corral_tape *tape, size_t size);
 /// memory).
 void *corral_tensor_gradient(corral_tensor *tensor);
 
+/// The same, but not zeroed where `*out_is_first` says that nothing was added yet: then all of it must be
+/// written.
+void *corral_tensor_gradient_unset(corral_tensor *tensor, bool *out_is_first);
+
 /// Where the gradient of a parameter entry is added; NULL when parameters need none.
 void *corral_tape_parameter_gradient(const corral_tape *tape, uint32_t index);
 

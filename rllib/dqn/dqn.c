@@ -235,9 +235,9 @@ static void gather_block(const dqn *d, dqn_bench *bench, size_t first, size_t co
 static corral_status worths_of_next(corral_policy *policy, dqn_bench *bench, size_t count,
                                     const float **out_q)
 {
-    corral_tensor *q, *none;
+    corral_tensor *q;
     corral_tape_reset(bench->tape, corral_policy_params(policy), NULL);
-    corral_policy_graph(policy, bench->tape, count, bench->next, &q, &none);
+    corral_policy_graph(policy, bench->tape, count, bench->next, &q, NULL);
     *out_q = q->data;
     return corral_tape_status(bench->tape);
 }
@@ -255,11 +255,11 @@ static corral_status find_targets(const dqn *d, dqn_bench *bench, size_t count)
     return status;
 }
 
-static corral_status learn_block(void *context, size_t lane, unsigned thread, size_t first, size_t count,
-                                 void *gradient)
+static corral_status learn_block(void *context, const lanes_block *block)
 {
     dqn *d = context;
-    dqn_bench *bench = &d->bench[thread];
+    dqn_bench *bench = &d->bench[block->thread];
+    const size_t first = block->first, count = block->count;
     gather_block(d, bench, first, count);
     corral_status status = find_targets(d, bench, count);
     if (status != CORRAL_OK) return status;
@@ -270,10 +270,10 @@ static corral_status learn_block(void *context, size_t lane, unsigned thread, si
         .huber_delta = (float)d->config.huber_delta,
         .total_rows = (size_t)d->config.minibatch,
     };
-    corral_tensor *q, *none;
-    corral_tape_reset(bench->tape, corral_policy_params(d->policy), gradient);
-    corral_policy_graph(d->policy, bench->tape, count, bench->observation, &q, &none);
-    return corral_backward(corral_dqn_loss(q, &terms, d->error + first, &d->lane_stats[lane]));
+    corral_tensor *q;
+    corral_tape_reset(bench->tape, corral_policy_params(d->policy), block->gradient);
+    corral_policy_graph(d->policy, bench->tape, count, bench->observation, &q, NULL);
+    return corral_backward(corral_dqn_loss(q, &terms, d->error + first, &d->lane_stats[block->lane]));
 }
 
 // --- one minibatch ----------------------------------------------------------------------------------------
@@ -297,7 +297,15 @@ static corral_status learn_minibatch(dqn *d, uint64_t draw, dqn_result *result)
     replay_sample(d->replay, key, rows, result->priority_beta, d->rows, d->weight);
     memset(d->lane_stats, 0, sizeof d->lane_stats);
     double norm = 0;
-    corral_status status = lanes_run(d->team, d->optimizer, rows, learn_block, d);
+    const lanes_plan plan = {
+        .team = d->team,
+        .optimizer = d->optimizer,
+        .part = {{0, corral_params_count(corral_policy_params(d->policy))}},
+        .part_count = 1,
+        .learn = learn_block,
+        .context = d,
+    };
+    corral_status status = lanes_run(&plan, rows);
     if (status == CORRAL_OK)
         status = corral_optimizer_step(d->optimizer, lanes, result->learning_rate, d->team, &norm);
     if (status != CORRAL_OK) return status;

@@ -6,34 +6,39 @@
 #include <stdio.h>
 
 typedef struct lanes {
-    corral_optimizer *optimizer;
-    size_t rows;
-    lanes_block *block;
-    void *context;
-    corral_status status[CORRAL_LANES];
-    char error[CORRAL_LANES][256];
+    const lanes_plan *plan;
+    size_t rows, lane_count;
+    corral_status status[LANES_PARTS * CORRAL_LANES];
+    char error[LANES_PARTS * CORRAL_LANES][256];
 } lanes;
 
+/// All lanes of the first part come first: the team hands out indices in runs, so that a thread stays with a
+/// part.
 static void run_lane(void *context, size_t index, unsigned thread)
 {
     lanes *l = context;
-    const corral_lane lane = corral_lane_at(l->rows, index);
-    void *gradient = corral_optimizer_lane(l->optimizer, index);
+    const lanes_plan *plan = l->plan;
+    lanes_block block = {.lane = index % l->lane_count, .part = index / l->lane_count, .thread = thread};
+    block.gradient = corral_optimizer_lane_span(plan->optimizer, block.lane, plan->part[block.part]);
+    const corral_lane lane = corral_lane_at(l->rows, block.lane);
     corral_status status = CORRAL_OK;
     for (size_t at = 0; at < lane.count && status == CORRAL_OK; at += LANES_BLOCK_ROWS) {
-        const size_t count = lane.count - at < LANES_BLOCK_ROWS ? lane.count - at : LANES_BLOCK_ROWS;
-        status = l->block(l->context, index, thread, lane.first + at, count, gradient);
+        block.first = lane.first + at;
+        block.count = lane.count - at < LANES_BLOCK_ROWS ? lane.count - at : LANES_BLOCK_ROWS;
+        status = plan->learn(plan->context, &block);
     }
     l->status[index] = status;
     if (status != CORRAL_OK) snprintf(l->error[index], sizeof l->error[index], "%s", corral_last_error());
 }
 
-corral_status lanes_run(corral_team *team, corral_optimizer *optimizer, size_t rows, lanes_block *block,
-                        void *context)
+corral_status lanes_run(const lanes_plan *plan, size_t rows)
 {
-    const size_t count = corral_lane_count(rows);
-    lanes l = {.optimizer = optimizer, .rows = rows, .block = block, .context = context};
-    corral_team_run(team, count, run_lane, &l);
+    lanes l; // the sentences are written where they are needed
+    l.plan = plan;
+    l.rows = rows;
+    l.lane_count = corral_lane_count(rows);
+    const size_t count = l.lane_count * plan->part_count;
+    corral_team_run(plan->team, count, run_lane, &l);
     for (size_t i = 0; i < count; i++)
         if (l.status[i] != CORRAL_OK) return corral_fail(l.status[i], "%s", l.error[i]);
     return CORRAL_OK;

@@ -6,6 +6,7 @@
 ///   for each epoch: shuffle the rows; for each minibatch:
 ///     A <- (A - mean A) / (std A + 1e-8)             (per minibatch, if asked for)
 ///     lanes of rows, in parallel: gradient of [surrogate + c_v value loss - c_e entropy + c_k divergence]
+///       (an actor and a critic that share no weight in parallel too, each with its terms)
 ///     sum of the lanes in a fixed tree, clip the norm, one Adam step
 ///     stop when the divergence from the acting policy exceeds 1.5 target_kl
 ///
@@ -19,6 +20,7 @@
 #include "corral/core/ops.h"
 
 #include <math.h>
+#include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,12 +34,19 @@ typedef struct ppo_bench {
         target[LANES_BLOCK_ROWS];
 } ppo_bench;
 
+/// What the blocks of a lane add up; on cache lines of its own, because threads write to their lanes at once.
+typedef struct lane_sums {
+    alignas(64) corral_ppo_stats stats;
+} lane_sums;
+
 struct ppo {
     corral_ppo_config config;
     uint64_t run_seed;
     corral_policy *policy;
     corral_team *team;
     corral_optimizer *optimizer;
+    lanes_plan plan;
+    bool halved;      // part 0 of the plan is the actor, part 1 the critic
     ppo_bench *bench; // one per thread
     uint32_t *order;  // [usable rows] this epoch's permutation
     size_t order_capacity;
@@ -47,8 +56,10 @@ struct ppo {
     size_t row_count;
     float clip_range, entropy_coefficient, kl_coefficient;
     float advantage_mean, advantage_scale;
-    corral_ppo_stats lane_stats[CORRAL_LANES];
+    lane_sums lane[LANES_PARTS][CORRAL_LANES];
 };
+
+static corral_status learn_block(void *context, const lanes_block *block);
 
 // --- life -------------------------------------------------------------------------------------------------
 
@@ -78,11 +89,20 @@ static corral_status create_benches(ppo *p)
     return CORRAL_OK;
 }
 
+static void plan_lanes(ppo *p)
+{
+    p->plan = (lanes_plan){.team = p->team, .optimizer = p->optimizer, .learn = learn_block, .context = p};
+    p->halved = corral_policy_halves(p->policy, &p->plan.part[0], &p->plan.part[1]);
+    p->plan.part_count = p->halved ? 2 : 1;
+    if (!p->halved) p->plan.part[0] = (corral_span){0, corral_params_count(corral_policy_params(p->policy))};
+}
+
 corral_status ppo_create(const corral_ppo_config *config, uint64_t run_seed, corral_policy *policy,
                          corral_team *team, ppo **out_ppo)
 {
-    ppo *p = calloc(1, sizeof *p);
+    ppo *p = aligned_alloc(alignof(ppo), sizeof *p);
     if (p == NULL) return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for PPO");
+    memset(p, 0, sizeof *p);
     p->config = *config;
     p->run_seed = run_seed;
     p->policy = policy;
@@ -92,6 +112,7 @@ corral_status ppo_create(const corral_ppo_config *config, uint64_t run_seed, cor
     optimizer.max_grad_norm = config->max_grad_norm;
     corral_status status = corral_optimizer_create(&optimizer, corral_policy_params(policy), &p->optimizer);
     if (status == CORRAL_OK) status = create_benches(p);
+    plan_lanes(p);
     if (status != CORRAL_OK) {
         ppo_destroy(p);
         return status;
@@ -121,18 +142,21 @@ corral_optimizer *ppo_optimizer(ppo *p)
 
 // --- one lane ---------------------------------------------------------------------------------------------
 
-static void gather_block(const ppo *p, ppo_bench *bench, const uint32_t *rows, size_t count)
+static void gather_observations(const batch *b, ppo_bench *bench, const uint32_t *rows, size_t count)
+{
+    const size_t width = b->observation_size;
+    for (size_t i = 0; i < count; i++)
+        memcpy(bench->observation + i * width, b->observation + rows[i] * width, width * sizeof(float));
+}
+
+static void gather_actions(const ppo *p, ppo_bench *bench, const uint32_t *rows, size_t count)
 {
     const batch *b = p->batch;
-    const size_t width = b->observation_size;
     for (size_t i = 0; i < count; i++) {
         const size_t row = rows[i];
-        memcpy(bench->observation + i * width, b->observation + row * width, width * sizeof(float));
         bench->action[i] = b->action[row];
         bench->log_prob[i] = b->log_prob[row];
-        bench->value[i] = b->value[row];
         bench->advantage[i] = (b->advantage[row] - p->advantage_mean) * p->advantage_scale;
-        bench->target[i] = b->target[row];
     }
     if (bench->log_probs == NULL) return;
     for (size_t i = 0; i < count; i++)
@@ -140,13 +164,17 @@ static void gather_block(const ppo *p, ppo_bench *bench, const uint32_t *rows, s
                b->actions * sizeof(float));
 }
 
-static corral_status learn_block(void *context, size_t lane, unsigned thread, size_t first, size_t count,
-                                 void *gradient)
+static void gather_values(const batch *b, ppo_bench *bench, const uint32_t *rows, size_t count)
 {
-    ppo *p = context;
-    ppo_bench *bench = &p->bench[thread];
-    gather_block(p, bench, p->rows + first, count);
-    const corral_ppo_terms terms = {
+    for (size_t i = 0; i < count; i++) {
+        bench->value[i] = b->value[rows[i]];
+        bench->target[i] = b->target[rows[i]];
+    }
+}
+
+static corral_ppo_terms terms_of(const ppo *p, const ppo_bench *bench)
+{
+    return (corral_ppo_terms){
         .action = bench->action,
         .old_log_prob = bench->log_prob,
         .old_value = bench->value,
@@ -161,13 +189,37 @@ static corral_status learn_block(void *context, size_t lane, unsigned thread, si
         .old_log_probs = bench->log_probs,
         .total_rows = p->row_count,
     };
-    corral_tensor *logits, *value;
-    corral_tape_reset(bench->tape, corral_policy_params(p->policy), gradient);
-    corral_policy_graph(p->policy, bench->tape, count, bench->observation, &logits, &value);
-    return corral_backward(corral_ppo_loss(logits, value, &terms, &p->lane_stats[lane]));
+}
+
+static corral_status learn_block(void *context, const lanes_block *block)
+{
+    ppo *p = context;
+    ppo_bench *bench = &p->bench[block->thread];
+    const uint32_t *rows = p->rows + block->first;
+    const bool acts = !p->halved || block->part == 0, judges = !p->halved || block->part == 1;
+    gather_observations(p->batch, bench, rows, block->count);
+    if (acts) gather_actions(p, bench, rows, block->count);
+    if (judges) gather_values(p->batch, bench, rows, block->count);
+    const corral_ppo_terms terms = terms_of(p, bench);
+    corral_tensor *logits = NULL, *value = NULL;
+    corral_tape_reset(bench->tape, corral_policy_params(p->policy), block->gradient);
+    corral_policy_graph(p->policy, bench->tape, block->count, bench->observation, acts ? &logits : NULL,
+                        judges ? &value : NULL);
+    return corral_backward(corral_ppo_loss(logits, value, &terms, &p->lane[block->part][block->lane].stats));
 }
 
 // --- one minibatch ----------------------------------------------------------------------------------------
+
+/// The sum of (advantage - centre), or of its square, over the minibatch, in four chains.
+static double sum_over_rows(const ppo *p, double centre, bool squared)
+{
+    double sum[4] = {0};
+    for (size_t i = 0; i < p->row_count; i++) {
+        const double deviation = (double)p->batch->advantage[p->rows[i]] - centre;
+        sum[i % 4] += squared ? deviation * deviation : deviation;
+    }
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
 
 /// Mean 0 and deviation 1 (with n - 1) over the minibatch. A single row has no deviation and is left as it
 /// is.
@@ -176,23 +228,17 @@ static void measure_advantage(ppo *p)
     p->advantage_mean = 0;
     p->advantage_scale = 1;
     if (!p->config.normalize_advantage || p->row_count < 2) return;
-    double sum = 0, m2 = 0;
-    for (size_t i = 0; i < p->row_count; i++)
-        sum += (double)p->batch->advantage[p->rows[i]];
-    const double mean = sum / (double)p->row_count;
-    for (size_t i = 0; i < p->row_count; i++) {
-        const double deviation = (double)p->batch->advantage[p->rows[i]] - mean;
-        m2 += deviation * deviation;
-    }
+    const double count = (double)p->row_count, mean = sum_over_rows(p, 0, false) / count;
+    const double m2 = sum_over_rows(p, mean, true);
     p->advantage_mean = (float)mean;
-    p->advantage_scale = (float)(1.0 / (sqrt(m2 / (double)(p->row_count - 1)) + 1e-8));
+    p->advantage_scale = (float)(1.0 / (sqrt(m2 / (count - 1)) + 1e-8));
 }
 
 static void sum_lanes(const ppo *p, size_t lanes, corral_ppo_stats *out_stats)
 {
     *out_stats = (corral_ppo_stats){0};
-    for (size_t i = 0; i < lanes; i++) {
-        const corral_ppo_stats *lane = &p->lane_stats[i];
+    for (size_t i = 0; i < p->plan.part_count * lanes; i++) {
+        const corral_ppo_stats *lane = &p->lane[i / lanes][i % lanes].stats;
         out_stats->policy_loss += lane->policy_loss;
         out_stats->value_loss += lane->value_loss;
         out_stats->entropy += lane->entropy;
@@ -210,8 +256,8 @@ static corral_status learn_minibatch(ppo *p, double learning_rate, corral_ppo_st
 {
     measure_advantage(p);
     const size_t lanes = corral_lane_count(p->row_count);
-    memset(p->lane_stats, 0, sizeof p->lane_stats);
-    corral_status status = lanes_run(p->team, p->optimizer, p->row_count, learn_block, p);
+    memset(p->lane, 0, sizeof p->lane);
+    corral_status status = lanes_run(&p->plan, p->row_count);
     if (status != CORRAL_OK) return status;
     sum_lanes(p, lanes, out_stats);
     return corral_optimizer_step(p->optimizer, lanes, learning_rate, p->team, out_norm);

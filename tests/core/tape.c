@@ -76,7 +76,9 @@ static void ppo_checks_its_input(void)
     const corral_ppo_terms terms = {action, zeros, zeros, zeros, zeros, 0.2f, 0.0f, 0.5f, 0.0f, 2};
     EXPECT_ERROR(corral_ppo_loss(matrix(2, 2), vector(2, numbers), &terms, NULL),
                  "action 2 of row 1 is not one of 2");
-    EXPECT_ERROR(corral_ppo_loss(matrix(2, 3), vector(3, numbers), &terms, NULL), "ppo_loss: needs logits");
+    EXPECT_ERROR(corral_ppo_loss(vector(2, numbers), NULL, &terms, NULL), "ppo_loss: needs logits");
+    EXPECT_ERROR(corral_ppo_loss(matrix(2, 3), vector(3, numbers), &terms, NULL), "ppo_loss: needs a value");
+    EXPECT_ERROR(corral_ppo_loss(NULL, matrix(2, 3), &terms, NULL), "ppo_loss: needs a value");
 }
 
 static void tapes_do_not_mix(void)

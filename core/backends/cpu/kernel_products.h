@@ -7,7 +7,7 @@
 // of b and c contiguous:
 //
 //     forward          c = y,  a = x,       b = packed W (k = in),   starts from the bias
-//     input gradient   c = dx, a = dy,      b = W        (k = out),  starts from c
+//     input gradient   c = dx, a = dy,      b = W        (k = out),  starts from zero
 //     weight gradient  c = dW, a = dy^T,    b = x        (k = rows), starts from c
 //
 // A tile holds ROWS x COLUMNS vectors of c. For each k it loads COLUMNS vectors of b, broadcasts ROWS
@@ -22,20 +22,24 @@ typedef struct strided {
     size_t row, step;
 } strided;
 
-/// One tile; ROWS, COLUMNS, FROM_BIAS and CONTIGUOUS (a.row is 1) are constants wherever this is inlined. The
+/// What an element's chain starts from.
+typedef enum start { FROM_ZERO, FROM_BIAS, FROM_RESULT } start;
+
+/// One tile; ROWS, COLUMNS, START and CONTIGUOUS (a.row is 1) are constants wherever this is inlined. The
 /// last vector of each row has `last` elements.
-ALWAYS_INLINE void tile(const int ROWS, const int COLUMNS, const bool FROM_BIAS, const bool CONTIGUOUS,
+ALWAYS_INLINE void tile(const int ROWS, const int COLUMNS, const start START, const bool CONTIGUOUS,
                         size_t depth, strided a, const float *b, size_t b_step, const float *bias, float *c,
                         size_t c_row, size_t last)
 {
     vec sum[12][4]; // the constants below leave only ROWS x COLUMNS of them
 #pragma GCC unroll 16
     for (int m = 0; m < ROWS; m++) {
-        const float *from = FROM_BIAS ? bias : c + m * c_row;
+        const float *from = START == FROM_BIAS ? bias : c + m * c_row;
 #pragma GCC unroll 16
         for (int n = 0; n < COLUMNS - 1; n++)
-            sum[m][n] = load(from + n * LANES);
-        sum[m][COLUMNS - 1] = load_partial(from + (COLUMNS - 1) * LANES, last);
+            sum[m][n] = START == FROM_ZERO ? (vec){0} : load(from + n * LANES);
+        sum[m][COLUMNS - 1] =
+            START == FROM_ZERO ? (vec){0} : load_partial(from + (COLUMNS - 1) * LANES, last);
     }
     const size_t a_row = CONTIGUOUS ? 1 : a.row;
     const size_t a_step = CONTIGUOUS ? a.step : 1;
@@ -79,7 +83,7 @@ typedef struct product_shape {
 
 /// Rows of one panel of COLUMNS vectors, beginning at column `n`: tiles of 12, 8, 6, 4, 2 and 1 rows, as many
 /// at a time as MOST allows.
-ALWAYS_INLINE void panel(const int MOST, const int COLUMNS, const bool FROM_BIAS, const bool CONTIGUOUS,
+ALWAYS_INLINE void panel(const int MOST, const int COLUMNS, const start START, const bool CONTIGUOUS,
                          const product_shape *p, size_t n, size_t last)
 {
     size_t m = 0;
@@ -88,8 +92,8 @@ ALWAYS_INLINE void panel(const int MOST, const int COLUMNS, const bool FROM_BIAS
     if (ROWS <= MOST) {                                                                                      \
         for (; m + ROWS <= p->rows; m += ROWS) {                                                             \
             const strided a = {p->a.at + m * a_row, p->a.row, p->a.step};                                    \
-            tile(ROWS, COLUMNS, FROM_BIAS, CONTIGUOUS, p->depth, a, p->b + n, p->b_step,                     \
-                 FROM_BIAS ? p->bias + n : NULL, p->c + m * p->c_row + n, p->c_row, last);                   \
+            tile(ROWS, COLUMNS, START, CONTIGUOUS, p->depth, a, p->b + n, p->b_step,                         \
+                 START == FROM_BIAS ? p->bias + n : NULL, p->c + m * p->c_row + n, p->c_row, last);          \
         }                                                                                                    \
     }
     TILES(12)
@@ -102,24 +106,24 @@ ALWAYS_INLINE void panel(const int MOST, const int COLUMNS, const bool FROM_BIAS
 }
 
 /// Panels of the widest kind first; what remains is a vector or two, the last of them partial.
-ALWAYS_INLINE void product(const bool FROM_BIAS, const bool CONTIGUOUS, const product_shape *p)
+ALWAYS_INLINE void product(const start START, const bool CONTIGUOUS, const product_shape *p)
 {
     size_t n = 0;
     for (; n + WIDE_COLUMNS * LANES <= p->columns; n += WIDE_COLUMNS * LANES) {
-        panel(WIDE_ROWS, WIDE_COLUMNS, FROM_BIAS, CONTIGUOUS, p, n, LANES);
+        panel(WIDE_ROWS, WIDE_COLUMNS, START, CONTIGUOUS, p, n, LANES);
     }
     while (n < p->columns) {
         const size_t rest = p->columns - n;
 #if WIDE_COLUMNS > 2
         if (rest > LANES) {
             const size_t last = rest < 2 * LANES ? rest - LANES : LANES;
-            panel(NARROW_ROWS, 2, FROM_BIAS, CONTIGUOUS, p, n, last);
+            panel(NARROW_ROWS, 2, START, CONTIGUOUS, p, n, last);
             n += LANES + last;
             continue;
         }
 #endif
         const size_t last = rest < LANES ? rest : LANES;
-        panel(NARROW_ROWS, 1, FROM_BIAS, CONTIGUOUS, p, n, last);
+        panel(NARROW_ROWS, 1, START, CONTIGUOUS, p, n, last);
         n += last;
     }
 }
@@ -127,17 +131,66 @@ ALWAYS_INLINE void product(const bool FROM_BIAS, const bool CONTIGUOUS, const pr
 // Rows that are taken together, so that what one panel of columns left in the cache serves the next one.
 enum { ROW_BLOCK = 96 };
 
+// --- few outputs
+// --------------------------------------------------------------------------------------------
+
+enum { PARTIAL_SUMS = 16, PARTIAL_VECTORS = PARTIAL_SUMS / LANES };
+
+/// The second half is added to the first until one number is left.
+ALWAYS_INLINE float add_partial_sums(const vec *sum)
+{
+#if LANES == 16
+    typedef float oct __attribute__((vector_size(32)));
+    const oct eight = __builtin_shufflevector(sum[0], sum[0], 0, 1, 2, 3, 4, 5, 6, 7) +
+                      __builtin_shufflevector(sum[0], sum[0], 8, 9, 10, 11, 12, 13, 14, 15);
+#elif LANES == 8
+    const vec eight = sum[0] + sum[1];
+#endif
+#if LANES >= 8
+    const quad four =
+        __builtin_shufflevector(eight, eight, 0, 1, 2, 3) + __builtin_shufflevector(eight, eight, 4, 5, 6, 7);
+#else
+    const quad four = (sum[0] + sum[2]) + (sum[1] + sum[3]);
+#endif
+    const quad two = four + __builtin_shufflevector(four, four, 2, 3, 0, 1);
+    return two[0] + two[1];
+}
+
+/// y of a layer with few outputs, as dot products. A tile would load an element of x for each of its few
+/// products; here a vector runs along k, in sixteen partial sums by k mod 16, which are then added in halves:
+/// the same bits whatever the vector's length.
+static void linear_of_few(size_t rows, size_t in_features, size_t out_features, const float *x,
+                          const float *packed, const float *bias, float *y)
+{
+    const size_t whole = in_features / PARTIAL_SUMS * PARTIAL_SUMS, width = padded(in_features);
+    for (size_t r = 0; r < rows; r++, x += in_features) {
+        for (size_t o = 0; o < out_features; o++) {
+            const float *w = packed + o * width;
+            vec sum[PARTIAL_VECTORS] = {0};
+            for (size_t k = 0; k < whole; k += PARTIAL_SUMS) {
+                for (size_t i = 0; i < PARTIAL_VECTORS; i++)
+                    sum[i] += load(x + k + i * LANES) * load(w + k + i * LANES);
+            }
+#pragma GCC unroll 4
+            for (size_t i = 0; i < PARTIAL_VECTORS; i++) {
+                const size_t k = whole + i * LANES;
+                if (k >= in_features) break;
+                const size_t last = in_features - k < LANES ? in_features - k : LANES;
+                sum[i] += load_partial(x + k, last) * load(w + k);
+            }
+            *y++ = bias[o] + add_partial_sums(sum);
+        }
+    }
+}
+
 static void linear(size_t rows, size_t in_features, size_t out_features, const float *x, const float *packed,
                    const float *bias, corral_activation activation, float *y)
 {
-#ifdef NARROW_TABLE
-    // One column of vectors is bound by loads, and loads of half the width are twice as fast. Same chains,
-    // same bits.
-    if (out_features <= LANES / 2) {
-        NARROW_TABLE.linear(rows, in_features, out_features, x, packed, bias, activation, y);
+    if (out_features <= FEW_OUTPUTS) {
+        linear_of_few(rows, in_features, out_features, x, packed, bias, y);
+        activate(rows * out_features, activation, y);
         return;
     }
-#endif
     for (size_t r = 0; r < rows; r += ROW_BLOCK) {
         const size_t count = rows - r < ROW_BLOCK ? rows - r : ROW_BLOCK;
         const product_shape shape = {
@@ -151,7 +204,7 @@ static void linear(size_t rows, size_t in_features, size_t out_features, const f
             .c = y + r * out_features,
             .c_row = out_features,
         };
-        product(true, false, &shape);
+        product(FROM_BIAS, false, &shape);
         // Over the whole block at once while it is in the cache: long runs keep several vectors in flight.
         activate(count * out_features, activation, shape.c);
     }
@@ -171,7 +224,7 @@ static void linear_grad_input(size_t rows, size_t in_features, size_t out_featur
             .c = dx + r * in_features,
             .c_row = in_features,
         };
-        product(false, false, &shape);
+        product(FROM_ZERO, false, &shape);
     }
 }
 
@@ -213,7 +266,7 @@ static void add_weight_grad(size_t rows, size_t in_features, size_t out_features
         .c = dw,
         .c_row = in_features,
     };
-    product(false, true, &shape);
+    product(FROM_RESULT, true, &shape);
 }
 
 enum { NARROW_INPUT = 8, NARROW_BLOCK = 128 };
@@ -237,7 +290,7 @@ static void add_narrow_weight_grad(size_t rows, size_t in_features, size_t out_f
             .c = transposed,
             .c_row = NARROW_BLOCK,
         };
-        product(false, true, &shape);
+        product(FROM_RESULT, true, &shape);
         transpose(in_features, count, transposed, NARROW_BLOCK, dw + o * in_features, in_features);
     }
 }

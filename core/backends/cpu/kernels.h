@@ -3,8 +3,7 @@
 
 // The fast table, compiled once per instruction set by a file that says which: LANES (floats in a vector),
 // WIDE_ROWS x WIDE_COLUMNS (the tile, in vectors) and NARROW_ROWS fit its registers, KERNELS_NAME and
-// KERNELS_TABLE name it, NARROW_TABLE may name one of half the width for a few outputs, KERNELS_LEVEL says
-// whether it has fused multiply-adds (see backend.h).
+// KERNELS_TABLE name it, KERNELS_LEVEL says whether it has fused multiply-adds (see backend.h).
 //
 // GCC's vector extensions, no intrinsics outside vector.h. The files are compiled with -ffp-contract=fast:
 // `sum += a * b` is one fused multiply-add.
@@ -21,6 +20,9 @@ static size_t padded(size_t count)
     return (count + 15) / 16 * 16;
 }
 
+// A layer with so few outputs is computed as dot products, and packed for them: [out, padded in].
+enum { FEW_OUTPUTS = 8 };
+
 #include "backends/cpu/kernel_elements.h"
 #include "backends/cpu/kernel_transpose.h"
 
@@ -28,17 +30,34 @@ static size_t padded(size_t count)
 
 static size_t packed_size(size_t out_features, size_t in_features)
 {
+    if (out_features <= FEW_OUTPUTS) return out_features * padded(in_features);
     return padded(out_features) * in_features;
 }
 
-static void pack(size_t out_features, size_t in_features, const float *weight, float *packed)
+/// The columns count .. width-1 of each row.
+static void zero_padding(size_t rows, size_t count, size_t width, float *packed)
 {
-    const size_t width = padded(out_features);
-    transpose(out_features, in_features, weight, in_features, packed, width);
-    for (size_t i = 0; i < in_features; i++) {
-        for (size_t o = out_features; o < width; o++)
-            packed[i * width + o] = 0.0f;
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t i = count; i < width; i++)
+            packed[r * width + i] = 0.0f;
     }
+}
+
+static void pack(size_t out_features, size_t in_features, size_t first_row, size_t row_count,
+                 const float *weight, float *packed)
+{
+    const float *from = weight + first_row * in_features;
+    if (out_features <= FEW_OUTPUTS) {
+        const size_t width = padded(in_features);
+        float *to = packed + first_row * width;
+        for (size_t o = 0; o < row_count; o++)
+            memcpy(to + o * width, from + o * in_features, in_features * sizeof(float));
+        zero_padding(row_count, in_features, width, to);
+        return;
+    }
+    const size_t width = padded(out_features);
+    transpose(row_count, in_features, from, in_features, packed + first_row, width);
+    if (first_row + row_count == out_features) zero_padding(in_features, out_features, width, packed);
 }
 
 const corral_backend KERNELS_TABLE = {

@@ -9,7 +9,6 @@
 #define NARROW_ROWS   8
 #define KERNELS_LEVEL 1
 #define KERNELS_NAME  "x86-64-v4"
-#define NARROW_TABLE  corral_backend_x86_64_v3
 #define KERNELS_TABLE corral_backend_x86_64_v4
 
 #include "backends/cpu/kernels.h"

@@ -3,7 +3,7 @@
 
 // The definition of every product: plain loops in `real`. Included once with `real` as float, for the
 // portable table, and once as double, for gradient checks. Each element is one sum over k ascending that
-// starts from the bias (or, for gradients, from what is there).
+// starts from the bias, from zero (input gradients) or from what is there (weight gradients).
 
 /// W has an element (o, k) at w[o * w_out + k * w_in]: plain [out, in] or packed [in, padded out].
 static void plain_linear(size_t rows, size_t in, size_t out, const real *x, const real *w, size_t w_out,
@@ -35,7 +35,7 @@ static void plain_linear_grad_input(size_t rows, size_t in, size_t out, const re
 {
     for (size_t r = 0; r < rows; r++) {
         for (size_t i = 0; i < in; i++) {
-            real sum = dx[r * in + i];
+            real sum = 0;
             for (size_t o = 0; o < out; o++)
                 sum += dy[r * out + o] * weight[o * in + i];
             dx[r * in + i] = sum;

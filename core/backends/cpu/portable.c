@@ -17,9 +17,10 @@ static size_t packed_size(size_t out_features, size_t in_features)
     return out_features * in_features; // vectors of one element: nothing to pad
 }
 
-static void pack(size_t out_features, size_t in_features, const float *weight, float *packed)
+static void pack(size_t out_features, size_t in_features, size_t first_row, size_t row_count,
+                 const float *weight, float *packed)
 {
-    for (size_t o = 0; o < out_features; o++) {
+    for (size_t o = first_row; o < first_row + row_count; o++) {
         for (size_t i = 0; i < in_features; i++)
             packed[i * out_features + o] = weight[o * in_features + i];
     }

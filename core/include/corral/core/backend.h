@@ -20,19 +20,21 @@ typedef struct corral_backend {
     uint32_t abi;     // CORRAL_BACKEND_ABI
     uint32_t size;    // sizeof(corral_backend)
     const char *name; // "x86-64-v4"
-    /// 1 where each element of a product is one chain of fused multiply-adds over k ascending: all tables
-    /// with the same level give the same bits.
+    /// 1 where products are chains of fused multiply-adds (one per element, over k ascending; sixteen, by k
+    /// mod 16, in a layer with few outputs): all tables with the same level give the same bits.
     uint32_t level;
 
-    /// Floats of the packed form of a weight [out, in]: its transpose [in, out], out padded to a full vector.
+    /// Floats of the form of a weight [out, in] that `linear` reads, which is the table's own affair; and
+    /// rows first_row .. first_row+row_count-1 of `weight` put into that form.
     size_t (*packed_size)(size_t out_features, size_t in_features);
-    void (*pack)(size_t out_features, size_t in_features, const float *weight, float *packed);
+    void (*pack)(size_t out_features, size_t in_features, size_t first_row, size_t row_count,
+                 const float *weight, float *packed);
     /// y[rows, out] = activation(x[rows, in] packed + bias).
     void (*linear)(size_t rows, size_t in_features, size_t out_features, const float *x, const float *packed,
                    const float *bias, corral_activation activation, float *y);
     /// grad *= activation'(y), y being the activation's result.
     void (*activation_grad)(size_t count, corral_activation activation, const float *y, float *grad);
-    /// dx[rows, in] += dy[rows, out] weight[out, in]
+    /// dx[rows, in] = dy[rows, out] weight[out, in]
     void (*linear_grad_input)(size_t rows, size_t in_features, size_t out_features, const float *dy,
                               const float *weight, float *dx);
     /// dw[out, in] += dy^T x, db[out] += sum of dy over rows (NULL: not wanted); rows ascending.

@@ -110,6 +110,10 @@ typedef struct corral_ppo_stats {
 /// (without value clipping c_v 0.5 (v-R)^2). logits [rows, actions], value [rows] or [rows, 1]. r is exactly
 /// 1 where the log-probability equals the old one; the divergence is exactly 0 where all of them do. A row
 /// whose divergence is infinite has no penalty. `stats` may be NULL.
+///
+/// One of logits and value may be NULL: then only the other's terms are computed, and of `stats` only what
+/// belongs to them (the rows with the logits), so that two networks can learn apart; terms->action is read
+/// for the logits alone, terms->value_target and old_value for the value alone.
 corral_tensor *corral_ppo_loss(corral_tensor *logits, corral_tensor *value, const corral_ppo_terms *terms,
                                corral_ppo_stats *stats);
 

@@ -53,9 +53,11 @@ CORRAL_MUST_USE corral_status corral_optimizer_create(const corral_optimizer_con
                                                       corral_optimizer **out_optimizer);
 void corral_optimizer_destroy(corral_optimizer *optimizer);
 
-/// The gradient block of a lane, owned by the optimizer, laid out as the parameters, and zeroed by this call: so
-/// let the thread that fills it make it, once per lane and step. [different lanes from different threads]
+/// The gradient block of a lane, owned by the optimizer, laid out as the parameters, and zeroed by this call:
+/// so let the thread that fills it make it, once per lane and step. [different lanes from different threads]
 void *corral_optimizer_lane(corral_optimizer *optimizer, size_t lane);
+/// The same block, of which only a span is zeroed: for a thread that fills only that one.
+void *corral_optimizer_lane_span(corral_optimizer *optimizer, size_t lane, corral_span span);
 
 /// Sums the first `lane_count` blocks in the fixed tree, clips, updates the parameters, refreshes them, and
 /// writes the norm before clipping to `*out_norm` (may be NULL).

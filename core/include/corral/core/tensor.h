@@ -83,6 +83,11 @@ void *corral_params_data(corral_params *params);
 const void *corral_params_data_const(const corral_params *params);
 size_t corral_params_count(const corral_params *params);
 
+/// Elements first .. first+count-1 of the flat block.
+typedef struct corral_span {
+    size_t first, count;
+} corral_span;
+
 /// Brings what is derived from the weights (matrices packed for the kernels) up to date. Call after every
 /// write to the block and before the next operation that uses it; the optimizers do so themselves.
 void corral_params_refresh(corral_params *params);

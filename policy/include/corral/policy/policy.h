@@ -90,9 +90,13 @@ void corral_policy_filter(const corral_policy *policy, size_t rows, const float 
 
 /// The network on a tape (whose parameters are this policy's): filtered observations [rows, observation_size]
 /// to logits [rows, action_count] and value [rows, 1] (NULL of a Q-network). Bit for bit what
-/// corral_policy_act() computes.
+/// corral_policy_act() computes. A pointer that is NULL is not wanted, nor recorded.
 void corral_policy_graph(const corral_policy *policy, corral_tape *tape, size_t rows, const float *filtered,
                          corral_tensor **out_logits, corral_tensor **out_value);
+
+/// The weights that the logits alone depend on, and those of the value alone, where the network shares none:
+/// false where it does. Then the two can learn apart, in parallel.
+bool corral_policy_halves(const corral_policy *policy, corral_span *out_actor, corral_span *out_critic);
 
 /// Merges rows, in their order, into the statistics (Chan et al. 1979, in f64). A no-op without
 /// normalisation. Takes effect at once: give the policy a new version.
