@@ -18,6 +18,10 @@ static void run_lane(void *context, size_t index, unsigned thread)
 {
     lanes *l = context;
     const lanes_plan *plan = l->plan;
+    if (index == l->lane_count * plan->part_count) {
+        plan->beside(plan->context);
+        return;
+    }
     lanes_block block = {.lane = index % l->lane_count, .part = index / l->lane_count, .thread = thread};
     block.gradient = corral_optimizer_lane_span(plan->optimizer, block.lane, plan->part[block.part]);
     const corral_lane lane = corral_lane_at(l->rows, block.lane);
@@ -38,7 +42,7 @@ corral_status lanes_run(const lanes_plan *plan, size_t rows)
     l.rows = rows;
     l.lane_count = corral_lane_count(rows);
     const size_t count = l.lane_count * plan->part_count;
-    corral_team_run(plan->team, count, run_lane, &l);
+    corral_team_run(plan->team, plan->beside != NULL ? count + 1 : count, run_lane, &l);
     for (size_t i = 0; i < count; i++)
         if (l.status[i] != CORRAL_OK) return corral_fail(l.status[i], "%s", l.error[i]);
     return CORRAL_OK;

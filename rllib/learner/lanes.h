@@ -30,6 +30,7 @@ typedef struct lanes_plan {
     corral_span part[LANES_PARTS]; // of the weights
     size_t part_count;
     lanes_learn *learn;
+    void (*beside)(void *context); // what one of the threads does meanwhile; may be NULL
     void *context;
 } lanes_plan;
 

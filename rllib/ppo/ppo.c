@@ -10,8 +10,9 @@
 ///     sum of the lanes in a fixed tree, clip the norm, one Adam step
 ///     stop when the divergence from the acting policy exceeds 1.5 target_kl
 ///
-/// A minibatch is a list of row indices into the batch. Each lane copies its rows into buffers of its own in
-/// small blocks, records them on a tape, and adds their gradient to the lane's block.
+/// A minibatch is a list of row indices into the batch; the next one is prepared while one is learned. Each
+/// lane copies its rows into buffers of its own in small blocks, records them on a tape, and adds their
+/// gradient to the lane's block.
 #include "ppo.h"
 
 #include "../learner/lanes.h"
@@ -39,6 +40,14 @@ typedef struct lane_sums {
     alignas(64) corral_ppo_stats stats;
 } lane_sums;
 
+/// Some rows of an epoch's order, and how their advantages are normalised.
+typedef struct minibatch {
+    int64_t epoch;
+    size_t first, row_count;
+    const uint32_t *rows;
+    float advantage_mean, advantage_scale;
+} minibatch;
+
 struct ppo {
     corral_ppo_config config;
     uint64_t run_seed;
@@ -46,20 +55,20 @@ struct ppo {
     corral_team *team;
     corral_optimizer *optimizer;
     lanes_plan plan;
-    bool halved;      // part 0 of the plan is the actor, part 1 the critic
-    ppo_bench *bench; // one per thread
-    uint32_t *order;  // [usable rows] this epoch's permutation
+    bool halved;        // part 0 of the plan is the actor, part 1 the critic
+    ppo_bench *bench;   // one per thread
+    uint32_t *order[2]; // [usable rows] of this epoch and the next
     size_t order_capacity;
-    // the minibatch in work
+    // the update in work
     const batch *batch;
-    const uint32_t *rows;
-    size_t row_count;
+    uint64_t first_epoch; // numbers the update's epochs, for the order of rows
+    minibatch now, next;
     float clip_range, entropy_coefficient, kl_coefficient;
-    float advantage_mean, advantage_scale;
     lane_sums lane[LANES_PARTS][CORRAL_LANES];
 };
 
 static corral_status learn_block(void *context, const lanes_block *block);
+static void prepare_next(void *context);
 
 // --- life -------------------------------------------------------------------------------------------------
 
@@ -91,7 +100,11 @@ static corral_status create_benches(ppo *p)
 
 static void plan_lanes(ppo *p)
 {
-    p->plan = (lanes_plan){.team = p->team, .optimizer = p->optimizer, .learn = learn_block, .context = p};
+    p->plan = (lanes_plan){.team = p->team,
+                           .optimizer = p->optimizer,
+                           .learn = learn_block,
+                           .beside = prepare_next,
+                           .context = p};
     p->halved = corral_policy_halves(p->policy, &p->plan.part[0], &p->plan.part[1]);
     p->plan.part_count = p->halved ? 2 : 1;
     if (!p->halved) p->plan.part[0] = (corral_span){0, corral_params_count(corral_policy_params(p->policy))};
@@ -130,7 +143,8 @@ void ppo_destroy(ppo *p)
         free(p->bench[i].log_probs);
     }
     free(p->bench);
-    free(p->order);
+    free(p->order[0]);
+    free(p->order[1]);
     corral_optimizer_destroy(p->optimizer);
     free(p);
 }
@@ -156,7 +170,7 @@ static void gather_actions(const ppo *p, ppo_bench *bench, const uint32_t *rows,
         const size_t row = rows[i];
         bench->action[i] = b->action[row];
         bench->log_prob[i] = b->log_prob[row];
-        bench->advantage[i] = (b->advantage[row] - p->advantage_mean) * p->advantage_scale;
+        bench->advantage[i] = (b->advantage[row] - p->now.advantage_mean) * p->now.advantage_scale;
     }
     if (bench->log_probs == NULL) return;
     for (size_t i = 0; i < count; i++)
@@ -187,7 +201,7 @@ static corral_ppo_terms terms_of(const ppo *p, const ppo_bench *bench)
         .entropy_coefficient = p->entropy_coefficient,
         .kl_coefficient = p->kl_coefficient,
         .old_log_probs = bench->log_probs,
-        .total_rows = p->row_count,
+        .total_rows = p->now.row_count,
     };
 }
 
@@ -195,7 +209,7 @@ static corral_status learn_block(void *context, const lanes_block *block)
 {
     ppo *p = context;
     ppo_bench *bench = &p->bench[block->thread];
-    const uint32_t *rows = p->rows + block->first;
+    const uint32_t *rows = p->now.rows + block->first;
     const bool acts = !p->halved || block->part == 0, judges = !p->halved || block->part == 1;
     gather_observations(p->batch, bench, rows, block->count);
     if (acts) gather_actions(p, bench, rows, block->count);
@@ -208,14 +222,39 @@ static corral_status learn_block(void *context, const lanes_block *block)
     return corral_backward(corral_ppo_loss(logits, value, &terms, &p->lane[block->part][block->lane].stats));
 }
 
-// --- one minibatch ----------------------------------------------------------------------------------------
+// --- the next minibatch -----------------------------------------------------------------------------------
+
+static corral_status reserve_orders(ppo *p, size_t rows)
+{
+    if (rows <= p->order_capacity) return CORRAL_OK;
+    p->order_capacity = 0;
+    for (int i = 0; i < 2; i++) {
+        free(p->order[i]);
+        p->order[i] = calloc(rows, sizeof *p->order[i]);
+    }
+    if (p->order[0] == NULL || p->order[1] == NULL)
+        return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory to shuffle %zu rows", rows);
+    p->order_capacity = rows;
+    return CORRAL_OK;
+}
+
+static void shuffle(ppo *p, int64_t epoch)
+{
+    const batch *b = p->batch;
+    uint32_t *order = p->order[epoch % 2];
+    const uint64_t key =
+        corral_stream_key(p->run_seed, CORRAL_STREAM_SHUFFLE, p->first_epoch + (uint64_t)epoch);
+    corral_stream_permutation(key, 0, order, (uint32_t)b->usable_count);
+    for (size_t i = 0; i < b->usable_count; i++)
+        order[i] = b->usable[order[i]];
+}
 
 /// The sum of (advantage - centre), or of its square, over the minibatch, in four chains.
-static double sum_over_rows(const ppo *p, double centre, bool squared)
+static double sum_over_rows(const ppo *p, const minibatch *m, double centre, bool squared)
 {
     double sum[4] = {0};
-    for (size_t i = 0; i < p->row_count; i++) {
-        const double deviation = (double)p->batch->advantage[p->rows[i]] - centre;
+    for (size_t i = 0; i < m->row_count; i++) {
+        const double deviation = (double)p->batch->advantage[m->rows[i]] - centre;
         sum[i % 4] += squared ? deviation * deviation : deviation;
     }
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
@@ -223,16 +262,41 @@ static double sum_over_rows(const ppo *p, double centre, bool squared)
 
 /// Mean 0 and deviation 1 (with n - 1) over the minibatch. A single row has no deviation and is left as it
 /// is.
-static void measure_advantage(ppo *p)
+static void measure_advantage(const ppo *p, minibatch *m)
 {
-    p->advantage_mean = 0;
-    p->advantage_scale = 1;
-    if (!p->config.normalize_advantage || p->row_count < 2) return;
-    const double count = (double)p->row_count, mean = sum_over_rows(p, 0, false) / count;
-    const double m2 = sum_over_rows(p, mean, true);
-    p->advantage_mean = (float)mean;
-    p->advantage_scale = (float)(1.0 / (sqrt(m2 / (count - 1)) + 1e-8));
+    m->advantage_mean = 0;
+    m->advantage_scale = 1;
+    if (!p->config.normalize_advantage || m->row_count < 2) return;
+    const double count = (double)m->row_count, mean = sum_over_rows(p, m, 0, false) / count;
+    const double m2 = sum_over_rows(p, m, mean, true);
+    m->advantage_mean = (float)mean;
+    m->advantage_scale = (float)(1.0 / (sqrt(m2 / (count - 1)) + 1e-8));
 }
+
+static minibatch prepare(ppo *p, int64_t epoch, size_t first)
+{
+    const size_t size = (size_t)p->config.minibatch, left = p->batch->usable_count - first;
+    if (first == 0) shuffle(p, epoch);
+    minibatch m = {.epoch = epoch, .first = first, .row_count = left < size ? left : size};
+    m.rows = p->order[epoch % 2] + first;
+    measure_advantage(p, &m);
+    return m;
+}
+
+/// The one after `now`; after the last one an epoch that there is not.
+static void prepare_next(void *context)
+{
+    ppo *p = context;
+    const size_t end = p->now.first + p->now.row_count;
+    if (end < p->batch->usable_count)
+        p->next = prepare(p, p->now.epoch, end);
+    else if (p->now.epoch + 1 < p->config.epochs)
+        p->next = prepare(p, p->now.epoch + 1, 0);
+    else
+        p->next = (minibatch){.epoch = p->config.epochs};
+}
+
+// --- one minibatch ----------------------------------------------------------------------------------------
 
 static void sum_lanes(const ppo *p, size_t lanes, corral_ppo_stats *out_stats)
 {
@@ -254,32 +318,15 @@ static void sum_lanes(const ppo *p, size_t lanes, corral_ppo_stats *out_stats)
 static corral_status learn_minibatch(ppo *p, double learning_rate, corral_ppo_stats *out_stats,
                                      double *out_norm)
 {
-    measure_advantage(p);
-    const size_t lanes = corral_lane_count(p->row_count);
+    const size_t lanes = corral_lane_count(p->now.row_count);
     memset(p->lane, 0, sizeof p->lane);
-    corral_status status = lanes_run(&p->plan, p->row_count);
+    corral_status status = lanes_run(&p->plan, p->now.row_count);
     if (status != CORRAL_OK) return status;
     sum_lanes(p, lanes, out_stats);
     return corral_optimizer_step(p->optimizer, lanes, learning_rate, p->team, out_norm);
 }
 
 // --- the update -------------------------------------------------------------------------------------------
-
-static corral_status shuffle(ppo *p, const batch *b, uint64_t epoch)
-{
-    if (b->usable_count > p->order_capacity) {
-        free(p->order);
-        p->order = calloc(b->usable_count, sizeof *p->order);
-        p->order_capacity = p->order != NULL ? b->usable_count : 0;
-        if (p->order == NULL)
-            return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory to shuffle %zu rows", b->usable_count);
-    }
-    const uint64_t key = corral_stream_key(p->run_seed, CORRAL_STREAM_SHUFFLE, epoch);
-    corral_stream_permutation(key, 0, p->order, (uint32_t)b->usable_count);
-    for (size_t i = 0; i < b->usable_count; i++)
-        p->order[i] = b->usable[p->order[i]];
-    return CORRAL_OK;
-}
 
 static void add_means(ppo_result *result, const corral_ppo_stats *stats, double norm)
 {
@@ -307,32 +354,29 @@ static void finish_means(const ppo *p, ppo_result *result)
                    result->entropy_coefficient * result->entropy + result->kl_coefficient * result->kl;
 }
 
-/// One pass. Writes whether the divergence says stop.
-static corral_status learn_epoch(ppo *p, ppo_result *result, bool *out_stop)
+/// What the divergence from the acting policy was over the rows of an epoch.
+typedef struct epoch_kl {
+    double sum, rows;
+} epoch_kl;
+
+/// Learns `p->now`; writes whether the divergence says stop.
+static corral_status learn_now(ppo *p, ppo_result *result, epoch_kl *kl, bool *out_stop)
 {
-    const batch *b = p->batch;
-    const size_t size = (size_t)p->config.minibatch;
-    double kl = 0, rows = 0;
-    for (size_t at = 0; at < b->usable_count && !*out_stop; at += size) {
-        p->rows = p->order + at;
-        p->row_count = b->usable_count - at < size ? b->usable_count - at : size;
-        corral_ppo_stats stats;
-        double norm = 0;
-        corral_status status = learn_minibatch(p, result->learning_rate, &stats, &norm);
-        if (status == CORRAL_ERROR_NOT_FINITE) {
-            result->skipped++;
-            continue;
-        }
-        if (status != CORRAL_OK) return status;
-        if (result->minibatches == 0) result->first_ratio_deviation = stats.max_ratio_deviation;
-        result->minibatches++;
-        add_means(result, &stats, norm);
-        kl += stats.kl;
-        rows += (double)stats.rows;
-        result->last_kl = kl / rows;
-        *out_stop =
-            p->config.target_kl > 0 && stats.approx_kl / (double)stats.rows > 1.5 * p->config.target_kl;
+    corral_ppo_stats stats;
+    double norm = 0;
+    corral_status status = learn_minibatch(p, result->learning_rate, &stats, &norm);
+    if (status == CORRAL_ERROR_NOT_FINITE) {
+        result->skipped++;
+        return CORRAL_OK;
     }
+    if (status != CORRAL_OK) return status;
+    if (result->minibatches == 0) result->first_ratio_deviation = stats.max_ratio_deviation;
+    result->minibatches++;
+    add_means(result, &stats, norm);
+    kl->sum += stats.kl;
+    kl->rows += (double)stats.rows;
+    result->last_kl = kl->sum / kl->rows;
+    *out_stop = p->config.target_kl > 0 && stats.approx_kl / (double)stats.rows > 1.5 * p->config.target_kl;
     return CORRAL_OK;
 }
 
@@ -350,12 +394,20 @@ corral_status ppo_update(ppo *p, batch *b, const ppo_moment *now, ppo_result *ou
     p->clip_range = (float)result.clip_range;
     p->entropy_coefficient = (float)result.entropy_coefficient;
     p->kl_coefficient = (float)result.kl_coefficient;
-    bool stop = false;
-    for (int64_t epoch = 0; epoch < p->config.epochs && !stop; epoch++) {
-        corral_status status = shuffle(p, b, now->update * (uint64_t)p->config.epochs + (uint64_t)epoch);
-        if (status == CORRAL_OK) status = learn_epoch(p, &result, &stop);
+    p->first_epoch = now->update * (uint64_t)p->config.epochs;
+    corral_status status = reserve_orders(p, b->usable_count);
+    if (status != CORRAL_OK) return status;
+    bool stop = b->usable_count == 0;
+    epoch_kl kl = {0};
+    if (!stop) p->next = prepare(p, 0, 0);
+    while (!stop && p->next.epoch < p->config.epochs) {
+        p->now = p->next;
+        if (p->now.first == 0) {
+            result.epochs++;
+            kl = (epoch_kl){0};
+        }
+        status = learn_now(p, &result, &kl, &stop);
         if (status != CORRAL_OK) return status;
-        result.epochs++;
     }
     finish_means(p, &result);
     *out_result = result;
