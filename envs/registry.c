@@ -23,7 +23,8 @@
 
 static const corral_env_type *const builtins[] = {
     &corral_env_acrobot,       &corral_env_blackjack,
-    &corral_env_cartpole_v0,   &corral_env_cartpole_v1,
+    &corral_env_bricks,        &corral_env_cartpole_v0,
+    &corral_env_cartpole_v1,   &corral_env_chase,
     &corral_env_cliff_walking, &corral_env_cliff_walking_slippery,
     &corral_env_frozen_lake,   &corral_env_frozen_lake8x8,
     &corral_env_mountain_car,  &corral_env_mountain_car_continuous,
