@@ -3,6 +3,7 @@
 
 #include "corral/rllib/config.h"
 
+#include "dqn/dqn.h"
 #include "environment.h"
 
 #include "corral/core/ops.h"
@@ -132,8 +133,16 @@ const corral_field corral_train_fields[] = {
         "Minibatches of an update; 0: as many as dqn.train_freq"),
     INT("dqn.minibatch", dqn.minibatch, 1, 1e6, "Rows of a minibatch"),
     INT("dqn.buffer_size", dqn.buffer_size, 1, 4294967295.0, "Rows of the replay"),
-    INT("dqn.learning_starts", dqn.learning_starts, 0, 1e9, "No update before the replay has this many rows"),
-    INT("dqn.n_step", dqn.n_step, 1, 1000, "Rewards that a target sums up"),
+    INT("dqn.learning_starts", dqn.learning_starts, 0, 1e9,
+        "No update before this many rows have come into the replay"),
+    INT("dqn.buffer_bytes", dqn.buffer_bytes, 0, 1e15,
+        "Bytes of memory that the replay may take, with fewer rows if need be; 0: no bound"),
+    SIZES("dqn.n_step", dqn.n_step, 1, 1000,
+          "Rewards that a target sums up: a number, or [LEAST, MOST], drawn anew for each row"),
+    FLOAT("dqn.samples_per_insert", dqn.samples_per_insert, 0, 1e6,
+          "Rows drawn for each that comes in, instead of dqn.gradient_steps; 0: off"),
+    FLOAT("dqn.samples_tolerance", dqn.samples_tolerance, 0, 1e12,
+          "Rows by which dqn.samples_per_insert may be missed; 0: the least that can be kept"),
     INT("dqn.target_update", dqn.target_update, 0, 1e15,
         "Environment steps between updates of the target network; 0: with each minibatch"),
     FLOAT("dqn.tau", dqn.tau, 1e-9, 1, "Step of the target network towards the online one; 1: a copy"),
@@ -204,7 +213,7 @@ corral_train_config corral_train_config_default(void)
                 .minibatch = 64,
                 .buffer_size = 50000,
                 .learning_starts = 1000,
-                .n_step = 1,
+                .n_step = {1, {1}},
                 .target_update = 500,
                 .tau = 1,
                 .gamma = 0.99,
@@ -228,21 +237,6 @@ const char *corral_algorithm_name(int32_t algorithm)
     return algorithms[algorithm];
 }
 
-static corral_status check_dqn(const corral_train_config *config)
-{
-    const corral_dqn_config *dqn = &config->dqn;
-    if (dqn->train_freq % config->envs != 0)
-        return corral_fail(CORRAL_ERROR_INVALID,
-                           "dqn.train_freq: %lld steps cannot be shared out evenly among %lld environments; "
-                           "make it a multiple of envs",
-                           (long long)dqn->train_freq, (long long)config->envs);
-    if (dqn->learning_starts > dqn->buffer_size)
-        return corral_fail(CORRAL_ERROR_INVALID,
-                           "dqn.learning_starts: a replay of %lld rows never has %lld; raise dqn.buffer_size",
-                           (long long)dqn->buffer_size, (long long)dqn->learning_starts);
-    return CORRAL_OK;
-}
-
 corral_status corral_train_config_check(const corral_train_config *config)
 {
     if (config->env[0] == '\0')
@@ -254,7 +248,8 @@ corral_status corral_train_config_check(const corral_train_config *config)
     if (config->ppo.kl_target > 0 && config->ppo.kl_coefficient == 0)
         return corral_fail(CORRAL_ERROR_INVALID,
                            "ppo.kl_target: it adapts ppo.kl_coefficient, which is 0; set both or neither");
-    corral_status status = config->algorithm == CORRAL_ALGORITHM_DQN ? check_dqn(config) : CORRAL_OK;
+    corral_status status =
+        config->algorithm == CORRAL_ALGORITHM_DQN ? dqn_check_config(&config->dqn, config->envs) : CORRAL_OK;
     if (status != CORRAL_OK) return status;
     environment_setup setup;
     char name[CORRAL_ENV_NAME_SIZE];

@@ -10,12 +10,13 @@
 typedef struct bench_preset {
     const char *name;
     const char *help;
-    double flops_per_step; // products alone: rollout, and all epochs forward and backward
+    double flops_per_step; // products alone: rollout, and all epochs or minibatches forward and backward
     corral_train_config config;
 } bench_preset;
 
-/// "zoo", "cleanrl" or "large"; the sentence lists them.
-CORRAL_MUST_USE corral_status bench_find_preset(const char *name, bench_preset *out_preset);
+/// "zoo", "cleanrl" or (of PPO) "large"; the sentence lists them.
+CORRAL_MUST_USE corral_status bench_find_preset(corral_algorithm algorithm, const char *name,
+                                                bench_preset *out_preset);
 
 typedef struct bench_result {
     double steps_per_second;
@@ -25,7 +26,8 @@ typedef struct bench_result {
 } bench_result;
 
 /// Trains for `seconds` after a warm-up and measures the peak before and after it.
-CORRAL_MUST_USE corral_status bench_ppo(const bench_preset *preset, double seconds, bench_result *out_result);
+CORRAL_MUST_USE corral_status bench_train(const bench_preset *preset, double seconds,
+                                          bench_result *out_result);
 
 /// The rate of dependent-free fused multiply-adds, in GFLOP/s.
 double bench_peak_gflops(unsigned threads);

@@ -12,8 +12,9 @@ static int run(const cli_command *self, int argc, char **argv)
     const char *preset_name = "zoo", *workers = NULL, *seconds = NULL, *transport = NULL;
     bool json = false, help;
     const cli_flag flags[] = {
-        {"--preset", "NAME", "zoo, cleanrl or large", &preset_name, NULL},
-        {"--workers", "N", "Rollout workers; 0 steps inside the learner (2)", &workers, NULL},
+        {"--preset", "NAME", "zoo, cleanrl or, of ppo, large", &preset_name, NULL},
+        {"--workers", "N", "Rollout workers; 0 steps inside the learner (2, but 0 for one environment)",
+         &workers, NULL},
         {"--transport", "NAME", "shared_memory or grpc", &transport, NULL},
         {"--seconds", "S", "How long to measure (3)", &seconds, NULL},
         {"--json", NULL, "One JSON object", NULL, &json},
@@ -21,12 +22,16 @@ static int run(const cli_command *self, int argc, char **argv)
     };
     cli_words words;
     bench_preset preset;
-    long long worker_count = 2, duration = 3;
+    long long worker_count = 0, duration = 3;
     corral_status status = cli_parse(self, argc, argv, flags, &words, &help);
     if (status == CORRAL_OK && help) return CLI_OK;
-    if (status == CORRAL_OK && (words.count != 1 || strcmp(words.word[0], "ppo") != 0))
-        status = corral_fail(CORRAL_ERROR_INVALID, "say what to measure: corral bench ppo");
-    if (status == CORRAL_OK) status = bench_find_preset(preset_name, &preset);
+    const bool dqn = status == CORRAL_OK && words.count == 1 && strcmp(words.word[0], "dqn") == 0;
+    if (status == CORRAL_OK && !dqn && (words.count != 1 || strcmp(words.word[0], "ppo") != 0))
+        status =
+            corral_fail(CORRAL_ERROR_INVALID, "say what to measure: corral bench ppo or corral bench dqn");
+    if (status == CORRAL_OK)
+        status = bench_find_preset(dqn ? CORRAL_ALGORITHM_DQN : CORRAL_ALGORITHM_PPO, preset_name, &preset);
+    if (status == CORRAL_OK) worker_count = preset.config.workers;
     if (status == CORRAL_OK && workers != NULL)
         status = cli_number("--workers", workers, 0, preset.config.envs, &worker_count);
     if (status == CORRAL_OK && seconds != NULL) status = cli_number("--seconds", seconds, 1, 3600, &duration);
@@ -35,7 +40,7 @@ static int run(const cli_command *self, int argc, char **argv)
         status = corral_config_set_value(corral_train_fields, &preset.config, "transport", transport);
     if (status != CORRAL_OK) return cli_fail(CLI_BAD_INPUT);
     bench_result result;
-    if (bench_ppo(&preset, (double)duration, &result) != CORRAL_OK) return cli_fail(CLI_FAILED);
+    if (bench_train(&preset, (double)duration, &result) != CORRAL_OK) return cli_fail(CLI_FAILED);
     if (json) {
         printf(
             "{\"preset\": \"%s\", \"workers\": %lld, \"steps_per_second\": %.1f, \"flops_per_step\": %.0f, "
@@ -53,5 +58,5 @@ static int run(const cli_command *self, int argc, char **argv)
     return CLI_OK;
 }
 
-const cli_command cli_bench = {"bench", "ppo [--preset zoo|cleanrl|large] [--workers N] [--json]",
+const cli_command cli_bench = {"bench", "ppo|dqn [--preset zoo|cleanrl|large] [--workers N] [--json]",
                                "Measure training speed against the machine's peak", run};

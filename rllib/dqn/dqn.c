@@ -30,6 +30,7 @@ typedef struct dqn_bench {
     float *q_target;           // [LANES_BLOCK_ROWS, action_count]
     int32_t action[LANES_BLOCK_ROWS];
     float reward[LANES_BLOCK_ROWS], discount[LANES_BLOCK_ROWS], target[LANES_BLOCK_ROWS];
+    float weight[LANES_BLOCK_ROWS];
 } dqn_bench;
 
 struct dqn {
@@ -44,8 +45,8 @@ struct dqn {
     dqn_bench *bench;     // one per thread
     const float **finals; // [rows of a round] last observations of the episodes that ended there
     // the minibatch in work, [minibatch] each
-    uint32_t *rows;
-    float *weight, *error;
+    replay_draw *draws;
+    float *error;
     corral_dqn_stats lane_stats[CORRAL_LANES];
 };
 
@@ -79,23 +80,31 @@ static corral_status create_benches(dqn *d)
     return CORRAL_OK;
 }
 
+/// The bounds of how often rows are drawn; a tolerance of 0 is the least one.
+static corral_status set_limits(dqn *d)
+{
+    const corral_dqn_config *config = &d->config;
+    if (config->samples_per_insert == 0) return CORRAL_OK;
+    rate_limiter *limiter = replay_limiter(d->replay);
+    *limiter = dqn_rate_limiter(config);
+    return rate_limiter_check(limiter, config->train_freq, config->minibatch);
+}
+
 static corral_status create_memory(dqn *d, uint32_t envs)
 {
-    const replay_config config = {
-        .capacity = (size_t)d->config.buffer_size,
-        .observation_size = (uint32_t)d->observation_size,
-        .envs = envs,
-        .n_step = (uint32_t)d->config.n_step,
-        .gamma = d->config.gamma,
-        .alpha = d->config.priority_alpha,
-    };
+    const replay_config config = dqn_replay_config(&d->config, envs, d->observation_size * sizeof(float));
     const size_t rows = (size_t)d->config.minibatch;
-    d->rows = calloc(rows, sizeof *d->rows);
-    d->weight = calloc(rows, sizeof *d->weight);
+    d->draws = calloc(rows, sizeof *d->draws);
     d->error = calloc(rows, sizeof *d->error);
     d->finals = calloc((size_t)envs * d->steps, sizeof *d->finals);
-    if (d->rows == NULL || d->weight == NULL || d->error == NULL || d->finals == NULL) return no_memory();
-    return replay_create(&config, &d->replay);
+    if (d->draws == NULL || d->error == NULL || d->finals == NULL) return no_memory();
+    if (config.capacity == 0 || config.capacity < (size_t)d->config.learning_starts)
+        return corral_fail(
+            CORRAL_ERROR_INVALID,
+            "dqn.buffer_bytes: %lld bytes hold %zu rows, and learning starts with %lld; raise it",
+            (long long)d->config.buffer_bytes, config.capacity, (long long)d->config.learning_starts);
+    corral_status status = replay_create(&config, &d->replay);
+    return status == CORRAL_OK ? set_limits(d) : status;
 }
 
 corral_status dqn_create(const corral_dqn_config *config, uint64_t run_seed, uint32_t envs, uint32_t steps,
@@ -136,8 +145,7 @@ void dqn_destroy(dqn *d)
         free(d->bench[i].q_target);
     }
     free(d->bench);
-    free(d->rows);
-    free(d->weight);
+    free(d->draws);
     free(d->error);
     free(d->finals);
     replay_destroy(d->replay);
@@ -220,12 +228,14 @@ static void gather_block(const dqn *d, dqn_bench *bench, size_t first, size_t co
 {
     const size_t width = d->observation_size;
     for (size_t i = 0; i < count; i++) {
-        const replay_transition t = replay_at(d->replay, d->rows[first + i]);
+        const replay_draw *draw = &d->draws[first + i];
+        const replay_transition t = replay_at(d->replay, draw);
         memcpy(bench->observation + i * width, t.observation, width * sizeof(float));
         memcpy(bench->next + i * width, t.next, width * sizeof(float));
         bench->action[i] = t.action;
         bench->reward[i] = t.reward;
         bench->discount[i] = t.discount;
+        bench->weight[i] = draw->weight;
     }
     corral_policy_filter(d->policy, count, bench->observation, bench->observation);
     corral_policy_filter(d->policy, count, bench->next, bench->next);
@@ -266,7 +276,7 @@ static corral_status learn_block(void *context, const lanes_block *block)
     const corral_dqn_terms terms = {
         .action = bench->action,
         .target = bench->target,
-        .weight = d->weight + first,
+        .weight = bench->weight,
         .huber_delta = (float)d->config.huber_delta,
         .total_rows = (size_t)d->config.minibatch,
     };
@@ -292,9 +302,9 @@ static void sum_lanes(const dqn *d, size_t lanes, corral_dqn_stats *out_stats)
 
 static corral_status learn_minibatch(dqn *d, uint64_t draw, dqn_result *result)
 {
-    const size_t rows = (size_t)d->config.minibatch, lanes = corral_lane_count(rows);
+    const size_t rows = (size_t)d->config.minibatch;
     const uint64_t key = corral_stream_key(d->run_seed, CORRAL_STREAM_REPLAY, draw);
-    replay_sample(d->replay, key, rows, result->priority_beta, d->rows, d->weight);
+    replay_sample(d->replay, key, rows, result->priority_beta, d->draws);
     memset(d->lane_stats, 0, sizeof d->lane_stats);
     double norm = 0;
     const lanes_plan plan = {
@@ -304,14 +314,16 @@ static corral_status learn_minibatch(dqn *d, uint64_t draw, dqn_result *result)
         .part_count = 1,
         .learn = learn_block,
         .context = d,
+        .short_lanes = true,
     };
+    const size_t lanes = lanes_count(&plan, rows);
     corral_status status = lanes_run(&plan, rows);
     if (status == CORRAL_OK)
         status = corral_optimizer_step(d->optimizer, lanes, result->learning_rate, d->team, &norm);
     if (status != CORRAL_OK) return status;
     corral_dqn_stats stats;
     sum_lanes(d, lanes, &stats);
-    replay_tell_errors(d->replay, d->rows, d->error, rows);
+    replay_tell_errors(d->replay, d->draws, d->error, rows);
     result->loss += stats.loss / (double)rows;
     result->q += stats.q / (double)rows;
     result->error += stats.error / (double)rows;
@@ -348,6 +360,15 @@ static void finish_means(dqn_result *result)
     result->grad_norm /= count;
 }
 
+/// How many minibatches an update may still draw, having drawn `done`.
+static bool wants_another(const dqn *d, int64_t done)
+{
+    const corral_dqn_config *config = &d->config;
+    if (config->samples_per_insert > 0)
+        return rate_limiter_may_sample(replay_limiter(d->replay), config->minibatch);
+    return done < (config->gradient_steps > 0 ? config->gradient_steps : config->train_freq);
+}
+
 corral_status dqn_update(dqn *d, const dqn_moment *now, dqn_result *out_result)
 {
     const corral_dqn_config *config = &d->config;
@@ -356,12 +377,9 @@ corral_status dqn_update(dqn *d, const dqn_moment *now, dqn_result *out_result)
         .priority_beta = corral_schedule_at(&config->priority_beta, now->progress),
     };
     const uint64_t every = (uint64_t)config->target_update;
-    const size_t count = replay_count(d->replay);
-    const bool ready = count > 0 && count >= (size_t)config->learning_starts;
-    const int64_t steps = !ready                       ? 0
-                          : config->gradient_steps > 0 ? config->gradient_steps
-                                                       : config->train_freq;
-    for (int64_t i = 0; i < steps; i++) {
+    const bool ready =
+        replay_count(d->replay) > 0 && replay_limiter(d->replay)->inserts >= config->learning_starts;
+    for (int64_t i = 0; ready && wants_another(d, i); i++) {
         const corral_status status = learn_minibatch(d, now->first_draw + (uint64_t)i, &result);
         if (status == CORRAL_ERROR_NOT_FINITE)
             result.skipped++;
@@ -375,11 +393,4 @@ corral_status dqn_update(dqn *d, const dqn_moment *now, dqn_result *out_result)
     if (every > 0 && now->env_steps / every != now->env_steps_before / every) move_target(d, &result);
     *out_result = result;
     return CORRAL_OK;
-}
-
-double dqn_epsilon(const corral_dqn_config *config, double progress)
-{
-    const double part =
-        config->exploration_fraction > 0 ? fmin(1, progress / config->exploration_fraction) : 1;
-    return config->epsilon_start + part * (config->epsilon_end - config->epsilon_start);
 }

@@ -44,9 +44,6 @@ typedef struct dqn_moment {
 /// Learns from the replay, once it has enough rows, and brings the target network up to date.
 CORRAL_MUST_USE corral_status dqn_update(dqn *d, const dqn_moment *now, dqn_result *out_result);
 
-/// The share of exploring actions at a point of the run, 0 to 1.
-double dqn_epsilon(const corral_dqn_config *config, double progress);
-
 /// The targets of one minibatch: reward + discount q_target[a*], where a* is the best action by `q_online`,
 /// or (NULL) by q_target itself. The q are [rows, actions] of the observation that the transition led to.
 void dqn_targets(size_t rows, size_t actions, const float *reward, const float *discount,
@@ -56,5 +53,17 @@ corral_optimizer *dqn_optimizer(dqn *d);
 /// The second network; write to it between updates only.
 corral_policy *dqn_target(dqn *d);
 replay *dqn_replay(dqn *d);
+
+// --- dqn_config.c -----------------------------------------------------------------------------------------
+
+/// What a table of keys cannot check. The sentence names the key.
+CORRAL_MUST_USE corral_status dqn_check_config(const corral_dqn_config *config, int64_t envs);
+/// The replay of a configuration: with as many rows as dqn.buffer_size and dqn.buffer_bytes allow.
+replay_config dqn_replay_config(const corral_dqn_config *config, uint32_t envs, size_t observation_bytes);
+/// The bounds that dqn.samples_per_insert asks for.
+rate_limiter dqn_rate_limiter(const corral_dqn_config *config);
+
+/// The share of exploring actions at a point of the run, 0 to 1.
+double dqn_epsilon(const corral_dqn_config *config, double progress);
 
 #endif

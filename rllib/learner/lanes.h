@@ -11,6 +11,8 @@
 #include "corral/base/threads.h"
 #include "corral/core/optim.h"
 
+#include <stdbool.h>
+
 enum { LANES_BLOCK_ROWS = 64, LANES_PARTS = 2 }; // rows on a tape at a time; a multiple of CORRAL_LANE_ROWS
 
 /// What a call is to learn: rows first .. first+count-1 of the minibatch, at most LANES_BLOCK_ROWS, which
@@ -32,9 +34,13 @@ typedef struct lanes_plan {
     lanes_learn *learn;
     void (*beside)(void *context); // what one of the threads does meanwhile; may be NULL
     void *context;
+    bool short_lanes; // two lanes from 32 rows on: for minibatches that are small beside their network
 } lanes_plan;
 
-/// Runs all lanes of `rows` rows, for corral_optimizer_step() with corral_lane_count(rows) lanes. The first
+/// How many lanes `rows` rows are cut into. It depends on that number alone.
+size_t lanes_count(const lanes_plan *plan, size_t rows);
+
+/// Runs all lanes of `rows` rows, for corral_optimizer_step() with lanes_count() lanes. The first
 /// lane that fails says why; a lane ends with its first block that fails.
 CORRAL_MUST_USE corral_status lanes_run(const lanes_plan *plan, size_t rows);
 

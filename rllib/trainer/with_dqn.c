@@ -20,8 +20,8 @@ static corral_status create(corral_trainer *trainer)
                    trainer->policy, trainer->team, &trainer->dqn);
     if (status != CORRAL_OK || trainer->folder == NULL) return status;
     char line[128];
-    snprintf(line, sizeof line, "the replay of %lld rows takes %.1f MB", (long long)config->dqn.buffer_size,
-             (double)replay_size(dqn_replay(trainer->dqn)) * 1e-6);
+    snprintf(line, sizeof line, "the replay of %zu rows takes %.1f MB",
+             replay_capacity(dqn_replay(trainer->dqn)), (double)replay_size(dqn_replay(trainer->dqn)) * 1e-6);
     corral_run_folder_log(trainer->folder, line);
     return CORRAL_OK;
 }

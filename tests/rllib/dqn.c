@@ -106,7 +106,7 @@ static void learner_init(learner *l, unsigned threads, int64_t max_episode_steps
     l->config.learning_starts = 100;
     l->config.minibatch = 200; // several lanes
     l->config.gradient_steps = 5;
-    l->config.n_step = 3;
+    l->config.n_step = (corral_sizes){1, {3}};
     l->config.priority_alpha = 0.6;
     TEST_OK(corral_team_create(threads, &l->team));
 }
@@ -202,15 +202,22 @@ static size_t check_successors(int64_t max_episode_steps)
 {
     learner l;
     learner_init(&l, 1, max_episode_steps);
-    l.config.n_step = 1;
+    l.config.n_step = (corral_sizes){1, {1}};
     l.config.learning_starts = 2000;
     learner_start(&l);
     train(&l, 2, 2);
-    const replay *r = dqn_replay(l.dqn);
+    replay *r = dqn_replay(l.dqn);
     size_t ended = 0, bad = 0;
     CU_ASSERT_EQUAL_FATAL(replay_count(r), 2 * ENVS * STEPS);
-    for (size_t i = 0; i < replay_count(r); i++) {
-        const replay_transition t = replay_at(r, i);
+    enum { DRAWS = 5000 };
+    static replay_draw draws[DRAWS];
+    replay_sample(r, 1, DRAWS, 0, draws);
+    for (size_t i = 0; i < DRAWS; i++) {
+        const replay_transition drawn = replay_at(r, &draws[i]);
+        const struct {
+            const float *observation, *next;
+            float reward, discount;
+        } t = {drawn.observation, drawn.next, drawn.reward, drawn.discount};
         ended += t.discount == 0;
         bad += t.discount != 0 && t.discount != (float)l.config.gamma;
         // The position moves by 0.02 s of the velocity, the angle by 0.02 s of the angular velocity.
@@ -234,7 +241,7 @@ static void learning_waits_for_its_start(void)
     learner l;
     learner_init(&l, 1, 500);
     l.config.learning_starts = 400;
-    l.config.n_step = 1;
+    l.config.n_step = (corral_sizes){1, {1}};
     learner_start(&l);
     corral_policy *before;
     TEST_OK(corral_policy_clone(l.rig.policy, &before));
@@ -265,6 +272,24 @@ static void what_is_not_finite_is_skipped(void)
     CU_ASSERT_EQUAL(result.minibatches, 0);
     CU_ASSERT_TRUE(same_weights(before, l.rig.policy));
     corral_policy_destroy(before);
+    learner_finish(&l);
+}
+
+/// As many rows are drawn for each that comes in as was asked for, however many come in together.
+static void rates_are_kept(void)
+{
+    learner l;
+    learner_init(&l, 1, 500);
+    l.config.samples_per_insert = 2.5;
+    l.config.minibatch = 64;
+    l.config.train_freq = ENVS * STEPS;
+    learner_start(&l);
+    train(&l, 1, 8);
+    const rate_limiter *limiter = replay_limiter(dqn_replay(l.dqn));
+    CU_ASSERT_EQUAL(limiter->inserts, 8 * ENVS * STEPS);
+    CU_ASSERT_EQUAL(limiter->samples, 64 * (int64_t)l.draws);
+    const double wanted = 2.5 * (double)(limiter->inserts - l.config.learning_starts);
+    CU_ASSERT_TRUE(fabs(wanted - (double)limiter->samples) <= limiter->tolerance);
     learner_finish(&l);
 }
 
@@ -358,6 +383,19 @@ static void impossible_settings_are_named(void)
     config.dqn.buffer_size = 500;
     TEST_FAILS(corral_train_config_check(&config), CORRAL_ERROR_INVALID,
                "dqn.learning_starts: a replay of 500 rows never has 1000");
+    config.dqn.learning_starts = 100;
+    config.dqn.n_step = (corral_sizes){2, {5, 2}};
+    TEST_FAILS(corral_train_config_check(&config), CORRAL_ERROR_INVALID, "dqn.n_step: needs a number");
+    config.dqn.n_step = (corral_sizes){2, {2, 5}};
+    TEST_OK(corral_train_config_check(&config));
+    config.dqn.samples_tolerance = 50;
+    TEST_FAILS(corral_train_config_check(&config), CORRAL_ERROR_INVALID,
+               "dqn.samples_per_insert, which is 0");
+    config.dqn.samples_per_insert = 10;
+    TEST_FAILS(corral_train_config_check(&config), CORRAL_ERROR_INVALID,
+               "dqn.samples_tolerance: a tolerance of 50 samples is too small for 16 rows");
+    config.dqn.samples_tolerance = 0;
+    TEST_OK(corral_train_config_check(&config));
 }
 
 int main(void)
@@ -372,6 +410,7 @@ int main(void)
             {"the replay holds true successors", the_replay_holds_true_successors},
             {"learning waits for its start", learning_waits_for_its_start},
             {"what is not finite is skipped", what_is_not_finite_is_skipped},
+            {"rates are kept", rates_are_kept},
             {"the target network has a counter of its own", the_target_network_has_a_counter_of_its_own},
             {"the target network is another one", the_target_network_is_another_one},
             {"a soft update goes a part of the way", a_soft_update_goes_a_part_of_the_way},

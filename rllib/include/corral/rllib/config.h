@@ -63,12 +63,15 @@ typedef struct corral_ppo_config {
 
 /// See rllib/dqn/dqn.md.
 typedef struct corral_dqn_config {
-    int64_t train_freq;      // environment steps, of all environments together, between updates
-    int64_t gradient_steps;  // minibatches per update; 0: as many as environment steps
-    int64_t minibatch;       // rows
-    int64_t buffer_size;     // rows of the replay
-    int64_t learning_starts; // no update before the replay has so many rows
-    int64_t n_step;
+    int64_t train_freq;        // environment steps, of all environments together, between updates
+    int64_t gradient_steps;    // minibatches per update; 0: as many as environment steps
+    int64_t minibatch;         // rows
+    int64_t buffer_size;       // rows of the replay
+    int64_t learning_starts;   // no update before so many rows have come in
+    int64_t buffer_bytes;      // of memory, where that is less; 0: no bound
+    corral_sizes n_step;       // one number, or the least and the most, drawn for each row
+    double samples_per_insert; // rows drawn for each that comes in, instead of gradient_steps; 0: off
+    double samples_tolerance;  // rows by which that may be missed; 0: the least that can be kept
     int64_t target_update; // environment steps between updates of the target network; 0: with each minibatch
     double tau;            // the step of the target network towards the online one; 1: a copy
     double gamma;
