@@ -12,6 +12,8 @@
 
 #include "corral/core/ops.h"
 
+#include <stdbool.h>
+
 typedef enum corral_binary {
     CORRAL_BINARY_ADD,
     CORRAL_BINARY_SUB,
@@ -96,7 +98,7 @@ typedef struct corral_kernels {
                    const void *bias, corral_activation activation, void *y);
     void (*activation_grad)(size_t count, corral_activation activation, const void *y, void *grad);
     void (*linear_grad_input)(size_t rows, size_t in, size_t out, const void *dy, const void *weight,
-                              void *dx);
+                              void *dx, bool adds);
     void (*linear_grad_weight)(size_t rows, size_t in, size_t out, const void *dy, const void *x, void *dw,
                                void *db);
 

@@ -51,9 +51,9 @@ static void activation_grad(size_t count, corral_activation activation, const vo
 }
 
 static void linear_grad_input(size_t rows, size_t in, size_t out, const void *dy, const void *weight,
-                              void *dx)
+                              void *dx, bool adds)
 {
-    plain_linear_grad_input(rows, in, out, dy, weight, dx);
+    plain_linear_grad_input(rows, in, out, dy, weight, dx, adds);
 }
 
 static void linear_grad_weight(size_t rows, size_t in, size_t out, const void *dy, const void *x, void *dw,

@@ -13,15 +13,9 @@
 /// Adds dy[rows, out] w[out, in] to the gradient of x[rows, in], or makes it that.
 static void add_product(corral_tensor *x, size_t rows, size_t in, size_t out, const void *dy, const void *w)
 {
-    const corral_kernels *kernels = corral_kernels_of(x->dtype);
     bool is_first;
     void *grad = corral_tensor_gradient_unset(x, &is_first);
-    if (grad == NULL) return;
-    const size_t count = rows * in;
-    void *to = is_first ? grad : corral_tape_scratch(x->tape, count * corral_dtype_size(x->dtype));
-    if (to == NULL) return;
-    kernels->linear_grad_input(rows, in, out, dy, w, to);
-    if (!is_first) kernels->add(count, to, grad);
+    if (grad != NULL) corral_kernels_of(x->dtype)->linear_grad_input(rows, in, out, dy, w, grad, !is_first);
 }
 
 // --- linear
@@ -130,6 +124,6 @@ corral_tensor *corral_matmul(corral_tensor *a, corral_tensor *b)
     corral_node *node = corral_tape_append(tape, a->dtype, 2, (const size_t[]){m, n}, a, b);
     if (node == NULL) return &tape->empty;
     node->backward = matmul_backward;
-    corral_kernels_of(a->dtype)->linear_grad_input(m, n, k, a->data, b->data, node->tensor.data);
+    corral_kernels_of(a->dtype)->linear_grad_input(m, n, k, a->data, b->data, node->tensor.data, false);
     return &node->tensor;
 }

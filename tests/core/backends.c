@@ -40,7 +40,7 @@ static int same_bits(const float *a, const float *b, size_t count)
 typedef struct layer {
     size_t rows, in, out;
     float *x, *weight, *bias, *dy, *packed;
-    float *y, *dx, *dw, *db;
+    float *y, *dx, *dx_added, *dw, *db;
 } layer;
 
 static layer make_layer(const corral_backend *table, size_t rows, size_t in, size_t out)
@@ -53,19 +53,21 @@ static layer make_layer(const corral_backend *table, size_t rows, size_t in, siz
     l.packed = array(table->packed_size(out, in), 5);
     l.y = array(rows * out, 6);
     l.dx = array(rows * in, 7);
+    l.dx_added = array(rows * in, 7);
     l.dw = array(out * in, 8);
     l.db = array(out, 9);
     table->pack(out, in, 0, out / 2, l.weight, l.packed); // in two pieces
     table->pack(out, in, out / 2, out - out / 2, l.weight, l.packed);
     table->linear(rows, in, out, l.x, l.packed, l.bias, CORRAL_LINEAR, l.y);
-    table->linear_grad_input(rows, in, out, l.dy, l.weight, l.dx);
+    table->linear_grad_input(rows, in, out, l.dy, l.weight, l.dx, false);
+    table->linear_grad_input(rows, in, out, l.dy, l.weight, l.dx_added, true);
     table->linear_grad_weight(rows, in, out, l.dy, l.x, l.dw, l.db);
     return l;
 }
 
 static void free_layer(layer *l)
 {
-    float *all[] = {l->x, l->weight, l->bias, l->dy, l->packed, l->y, l->dx, l->dw, l->db};
+    float *all[] = {l->x, l->weight, l->bias, l->dy, l->packed, l->y, l->dx, l->dx_added, l->dw, l->db};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);
 }
@@ -79,7 +81,7 @@ static int near(double exact, float found, size_t depth)
 static int check_values(const layer *l)
 {
     int good = 1;
-    float *dw = array(l->out * l->in, 8), *db = array(l->out, 9);
+    float *dx = array(l->rows * l->in, 7), *dw = array(l->out * l->in, 8), *db = array(l->out, 9);
     for (size_t r = 0; r < l->rows; r++) {
         for (size_t o = 0; o < l->out; o++) {
             double sum = (double)l->bias[o];
@@ -92,6 +94,7 @@ static int check_values(const layer *l)
             for (size_t o = 0; o < l->out; o++)
                 sum += (double)l->dy[r * l->out + o] * (double)l->weight[o * l->in + i];
             good &= near(sum, l->dx[r * l->in + i], l->out);
+            good &= near((double)dx[r * l->in + i] + sum, l->dx_added[r * l->in + i], l->out);
         }
     }
     for (size_t o = 0; o < l->out; o++) {
@@ -106,6 +109,7 @@ static int check_values(const layer *l)
             good &= near(sum, l->dw[o * l->in + i], l->rows);
         }
     }
+    free(dx);
     free(dw);
     free(db);
     return good;
@@ -144,7 +148,7 @@ static void rows_are_independent(void)
             for (size_t rows = 1; rows <= 70; rows++) {
                 tables[t]->linear(rows, in, out, all.x, packed, all.bias, CORRAL_TANH, y);
                 noise(dx, rows * in, 7);
-                tables[t]->linear_grad_input(rows, in, out, all.dy, all.weight, dx);
+                tables[t]->linear_grad_input(rows, in, out, all.dy, all.weight, dx, false);
                 CU_ASSERT_TRUE(same_bits(dx, all.dx, rows * in));
                 const size_t last = rows - 1;
                 float alone[131];

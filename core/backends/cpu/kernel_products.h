@@ -7,7 +7,7 @@
 // of b and c contiguous:
 //
 //     forward          c = y,  a = x,       b = packed W (k = in),   starts from the bias
-//     input gradient   c = dx, a = dy,      b = W        (k = out),  starts from zero
+//     input gradient   c = dx, a = dy,      b = W        (k = out),  starts from zero, or from c
 //     weight gradient  c = dW, a = dy^T,    b = x        (k = rows), starts from c
 //
 // A tile holds ROWS x COLUMNS vectors of c. For each k it loads COLUMNS vectors of b, broadcasts ROWS
@@ -211,7 +211,7 @@ static void linear(size_t rows, size_t in_features, size_t out_features, const f
 }
 
 static void linear_grad_input(size_t rows, size_t in_features, size_t out_features, const float *dy,
-                              const float *weight, float *dx)
+                              const float *weight, float *dx, bool adds)
 {
     for (size_t r = 0; r < rows; r += ROW_BLOCK) {
         const product_shape shape = {
@@ -224,7 +224,10 @@ static void linear_grad_input(size_t rows, size_t in_features, size_t out_featur
             .c = dx + r * in_features,
             .c_row = in_features,
         };
-        product(FROM_ZERO, false, &shape);
+        if (adds)
+            product(FROM_RESULT, false, &shape);
+        else
+            product(FROM_ZERO, false, &shape);
     }
 }
 

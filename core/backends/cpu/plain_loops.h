@@ -31,11 +31,11 @@ static void plain_activation_grad(size_t count, corral_activation activation, co
 }
 
 static void plain_linear_grad_input(size_t rows, size_t in, size_t out, const real *dy, const real *weight,
-                                    real *dx)
+                                    real *dx, bool adds)
 {
     for (size_t r = 0; r < rows; r++) {
         for (size_t i = 0; i < in; i++) {
-            real sum = 0;
+            real sum = adds ? dx[r * in + i] : 0;
             for (size_t o = 0; o < out; o++)
                 sum += dy[r * out + o] * weight[o * in + i];
             dx[r * in + i] = sum;

@@ -9,6 +9,8 @@
 
 #include "corral/core/ops.h"
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -34,9 +36,9 @@ typedef struct corral_backend {
                    const float *bias, corral_activation activation, float *y);
     /// grad *= activation'(y), y being the activation's result.
     void (*activation_grad)(size_t count, corral_activation activation, const float *y, float *grad);
-    /// dx[rows, in] = dy[rows, out] weight[out, in]
+    /// dx[rows, in] = dy[rows, out] weight[out, in], or += where it `adds`
     void (*linear_grad_input)(size_t rows, size_t in_features, size_t out_features, const float *dy,
-                              const float *weight, float *dx);
+                              const float *weight, float *dx, bool adds);
     /// dw[out, in] += dy^T x, db[out] += sum of dy over rows (NULL: not wanted); rows ascending.
     void (*linear_grad_weight)(size_t rows, size_t in_features, size_t out_features, const float *dy,
                                const float *x, float *dw, float *db);
