@@ -7,7 +7,8 @@
 #include "corral/base/threads.h"
 #include "corral/rllib/train.h"
 
-#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const double warm_up_seconds = 0.5;
@@ -131,40 +132,95 @@ corral_status bench_find_preset(corral_algorithm algorithm, const char *name, be
 
 // --- measuring --------------------------------------------------------------------------------------------
 
-static corral_status measure(corral_trainer *trainer, double seconds, bench_result *out)
+// A neighbour on the machine comes and goes within a second. So the training is measured in short slices,
+// with a probe of the peak between any two of them, and the median slice counts.
+static const double slice_seconds = 0.2;
+
+typedef struct slice {
+    double steps_per_second, peak_gflops, share_of_bound, sample_share, learn_share;
+} slice;
+
+static corral_status warm_up(corral_trainer *trainer, corral_train_report *now)
 {
-    corral_train_report start = {0}, now = {0};
     corral_status status = CORRAL_OK;
-    while (status == CORRAL_OK && (now.session_seconds < warm_up_seconds || now.updates == 0))
-        status = corral_trainer_step(trainer, &now);
-    start = now;
+    while (status == CORRAL_OK && (now->session_seconds < warm_up_seconds || now->updates == 0))
+        status = corral_trainer_step(trainer, now);
+    return status;
+}
+
+static corral_status measure_slice(corral_trainer *trainer, corral_train_report *now, slice *out)
+{
+    const corral_train_report start = *now;
     const int64_t start_ns = corral_now_ns();
+    corral_status status = CORRAL_OK;
     double passed = 0;
-    while (status == CORRAL_OK && passed < seconds) {
-        status = corral_trainer_step(trainer, &now);
+    while (status == CORRAL_OK && passed < slice_seconds) {
+        status = corral_trainer_step(trainer, now);
         passed = (double)(corral_now_ns() - start_ns) * 1e-9;
     }
-    if (status != CORRAL_OK) return status;
-    out->steps_per_second = (double)(now.session_steps - start.session_steps) / passed;
-    out->sample_share = (now.sample_seconds - start.sample_seconds) / passed;
-    out->learn_share = (now.learn_seconds - start.learn_seconds) / passed;
-    return CORRAL_OK;
+    out->steps_per_second = (double)(now->session_steps - start.session_steps) / passed;
+    out->sample_share = (now->sample_seconds - start.sample_seconds) / passed;
+    out->learn_share = (now->learn_seconds - start.learn_seconds) / passed;
+    return status;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/// Of the number at `offset` in each slice.
+static double median(const slice *slices, size_t count, size_t offset, double *scratch)
+{
+    for (size_t i = 0; i < count; i++)
+        memcpy(&scratch[i], (const char *)&slices[i] + offset, sizeof(double));
+    qsort(scratch, count, sizeof *scratch, compare_numbers);
+    return count % 2 == 1 ? scratch[count / 2] : (scratch[count / 2 - 1] + scratch[count / 2]) / 2;
+}
+
+static corral_status measure(corral_trainer *trainer, const bench_preset *preset, unsigned threads,
+                             size_t count, slice *slices)
+{
+    corral_train_report now = {0};
+    corral_status status = warm_up(trainer, &now);
+    double before = bench_peak_gflops(threads);
+    for (size_t i = 0; i < count && status == CORRAL_OK; i++) {
+        status = measure_slice(trainer, &now, &slices[i]);
+        const double after = bench_peak_gflops(threads);
+        slices[i].peak_gflops = (before + after) / 2;
+        slices[i].share_of_bound =
+            slices[i].steps_per_second * preset->flops_per_step / (slices[i].peak_gflops * 1e9);
+        before = after;
+    }
+    return status;
 }
 
 corral_status bench_train(const bench_preset *preset, double seconds, bench_result *out_result)
 {
     const unsigned threads =
         preset->config.threads > 0 ? (unsigned)preset->config.threads : corral_available_cores();
-    *out_result = (bench_result){.peak_gflops = bench_peak_gflops(threads)};
-    corral_trainer *trainer;
-    corral_status status =
-        corral_trainer_create(&preset->config, &(corral_train_options){.no_files = true}, &trainer);
-    if (status != CORRAL_OK) return status;
-    status = measure(trainer, seconds, out_result);
+    const size_t count = seconds < slice_seconds ? 1 : (size_t)(seconds / slice_seconds);
+    slice *slices = calloc(count, sizeof *slices);
+    double *scratch = calloc(count, sizeof *scratch);
+    corral_trainer *trainer = NULL;
+    corral_status status = CORRAL_OK;
+    if (slices == NULL || scratch == NULL)
+        status = corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for %zu measurements", count);
+    if (status == CORRAL_OK)
+        status = corral_trainer_create(&preset->config, &(corral_train_options){.no_files = true}, &trainer);
+    if (status == CORRAL_OK) status = measure(trainer, preset, threads, count, slices);
+    if (status == CORRAL_OK) {
+#define MEDIAN(FIELD) median(slices, count, offsetof(slice, FIELD), scratch)
+        *out_result = (bench_result){.steps_per_second = MEDIAN(steps_per_second),
+                                     .peak_gflops = MEDIAN(peak_gflops),
+                                     .share_of_bound = MEDIAN(share_of_bound),
+                                     .sample_share = MEDIAN(sample_share),
+                                     .learn_share = MEDIAN(learn_share)};
+#undef MEDIAN
+    }
     corral_trainer_destroy(trainer);
-    // The better of two: a neighbour on the machine slows the probe as it slows us.
-    out_result->peak_gflops = fmax(out_result->peak_gflops, bench_peak_gflops(threads));
-    out_result->share_of_bound =
-        out_result->steps_per_second * preset->flops_per_step / (out_result->peak_gflops * 1e9);
+    free(scratch);
+    free(slices);
     return status;
 }

@@ -21,11 +21,12 @@ CORRAL_MUST_USE corral_status bench_find_preset(corral_algorithm algorithm, cons
 typedef struct bench_result {
     double steps_per_second;
     double peak_gflops;               // fused multiply-adds in single precision on all the learner's threads
-    double share_of_bound;            // steps_per_second x flops_per_step over the peak
+    double share_of_bound;            // steps_per_second x flops_per_step over the peak, of the same slice
     double sample_share, learn_share; // of the measured time
 } bench_result;
 
-/// Trains for `seconds` after a warm-up and measures the peak before and after it.
+/// Trains for `seconds` after a warm-up, in short slices with a measurement of the peak before and after each
+/// one; the medians over the slices.
 CORRAL_MUST_USE corral_status bench_train(const bench_preset *preset, double seconds,
                                           bench_result *out_result);
 
