@@ -95,6 +95,25 @@ void *corral_arena_alloc(corral_arena *arena, size_t size)
     return memory;
 }
 
+corral_arena_mark corral_arena_here(const corral_arena *arena)
+{
+    return (corral_arena_mark){arena->chunk, arena->used, arena->total};
+}
+
+void corral_arena_rewind(corral_arena *arena, corral_arena_mark mark)
+{
+    while (arena->chunk != mark.chunk) {
+        corral_arena_chunk *chunk = arena->chunk;
+        arena->chunk = chunk->previous;
+        ASAN_UNPOISON_MEMORY_REGION(chunk_bytes(chunk), chunk->capacity);
+        free(chunk);
+    }
+    if (arena->chunk != NULL)
+        ASAN_POISON_MEMORY_REGION(chunk_bytes(arena->chunk) + mark.used, arena->chunk->capacity - mark.used);
+    arena->used = mark.used;
+    arena->total = mark.total;
+}
+
 void corral_arena_reset(corral_arena *arena)
 {
     if (arena->chunk != NULL && arena->chunk->previous != NULL) {

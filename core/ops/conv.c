@@ -117,7 +117,7 @@ corral_tensor *corral_conv2d(corral_tensor *x, uint32_t weight, uint32_t bias, c
     if (node == NULL) return &tape->empty;
     node->weight = weight;
     node->bias = bias;
-    node->tensor.requires_grad = x->requires_grad || tape->gradients != NULL;
+    corral_node_uses_parameters(node);
     corral_layers_of(x->dtype)->conv(&run);
     return &node->tensor;
 }

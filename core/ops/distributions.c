@@ -229,11 +229,6 @@ static corral_normal_side side_of(const corral_tensor *mean, const corral_tensor
                                 .step = log_std->dimension_count == 2 ? log_std->shape[1] : 0};
 }
 
-static bool needs_gradient(const corral_tensor *tensor)
-{
-    return tensor != NULL && tensor->requires_grad;
-}
-
 static corral_tensor *record_normal(const char *name, corral_normal_kind kind, bool squashed,
                                     normal_record record)
 {
@@ -245,8 +240,9 @@ static corral_tensor *record_normal(const char *name, corral_normal_kind kind, b
     corral_node *node = corral_tape_append(tape, record.p_mean->dtype, 1, record.p_mean->shape, record.p_mean,
                                            record.p_log_std);
     if (node == NULL) return &tape->empty;
-    node->tensor.requires_grad |=
-        needs_gradient(record.q_mean) || needs_gradient(record.q_log_std) || needs_gradient(record.value);
+    corral_node_reads(node, record.q_mean);
+    corral_node_reads(node, record.q_log_std);
+    corral_node_reads(node, record.value);
     record.run = (corral_normal_run){
         .rows = record.p_mean->shape[0],
         .n = record.p_mean->shape[1],

@@ -11,25 +11,53 @@
 
 // --- the loss ---------------------------------------------------------------------------------------------
 
+/// What the loss reads, kept so that it can be computed anew.
+typedef struct dqn_record {
+    corral_dqn_terms terms;
+    corral_dqn_rows run;
+} dqn_record;
+
+static bool actions_exist(const corral_tensor *q, const int32_t *action)
+{
+    for (size_t r = 0; r < q->shape[0]; r++) {
+        if (action[r] >= 0 && (size_t)action[r] < q->shape[1]) continue;
+        corral_tape_fail(q->tape, CORRAL_ERROR_INVALID, "dqn_loss: action %d of row %zu is not one of %zu",
+                         action[r], r, q->shape[1]);
+        return false;
+    }
+    return true;
+}
+
+static void dqn_forward(corral_node *node)
+{
+    const dqn_record *record = node->kept[0];
+    const corral_tensor *q = node->a;
+    if (!actions_exist(q, record->terms.action)) return;
+    corral_dqn_rows run = record->run;
+    run.q = q->data;
+    run.terms = &record->terms;
+    if (run.q_grad != NULL) memset(run.q_grad, 0, corral_tensor_count(q) * corral_dtype_size(q->dtype));
+    const double loss = corral_kernels_of(q->dtype)->dqn(&run);
+    if (q->dtype == CORRAL_F64)
+        *(double *)node->tensor.data = loss;
+    else
+        *(float *)node->tensor.data = (float)loss;
+}
+
 static void dqn_backward(corral_node *node)
 {
     void *grad = corral_tensor_gradient(node->a);
     if (grad == NULL) return;
     corral_kernels_of(node->tensor.dtype)
-        ->add_scaled(corral_tensor_count(node->a), node->tensor.grad, node->kept[0], grad);
+        ->add_scaled(corral_tensor_count(node->a), node->tensor.grad,
+                     ((const dqn_record *)node->kept[0])->run.q_grad, grad);
 }
 
-static bool check_dqn(const corral_tensor *q, const corral_dqn_terms *terms)
+static bool check_dqn(const corral_tensor *q)
 {
     if (!corral_tape_ready(q, NULL, "dqn_loss")) return false;
     if (q->dimension_count != 2) {
         corral_tape_fail(q->tape, CORRAL_ERROR_INVALID, "dqn_loss: needs q [rows, actions]");
-        return false;
-    }
-    for (size_t r = 0; r < q->shape[0]; r++) {
-        if (terms->action[r] >= 0 && (size_t)terms->action[r] < q->shape[1]) continue;
-        corral_tape_fail(q->tape, CORRAL_ERROR_INVALID, "dqn_loss: action %d of row %zu is not one of %zu",
-                         terms->action[r], r, q->shape[1]);
         return false;
     }
     return true;
@@ -39,32 +67,37 @@ corral_tensor *corral_dqn_loss(corral_tensor *q, const corral_dqn_terms *terms, 
                                corral_dqn_stats *stats)
 {
     corral_tape *tape = q->tape;
-    if (!check_dqn(q, terms)) return &tape->empty;
+    if (!check_dqn(q)) return &tape->empty;
     corral_node *node = corral_tape_append(tape, q->dtype, 0, NULL, q, NULL);
     if (node == NULL) return &tape->empty;
+    node->forward = dqn_forward;
     node->backward = dqn_backward;
-    corral_dqn_rows run = {
-        .rows = q->shape[0],
-        .actions = q->shape[1],
-        .q = q->data,
-        .terms = terms,
-        .error = out_error,
-        .stats = stats,
-    };
-    const size_t size = corral_tensor_count(q) * corral_dtype_size(q->dtype);
-    if (q->requires_grad) run.q_grad = corral_tape_scratch(tape, size);
+    dqn_record *record = corral_tape_scratch(tape, sizeof *record);
+    void *q_grad = NULL;
+    if (node->tensor.requires_grad)
+        q_grad = corral_tape_scratch(tape, corral_tensor_count(q) * corral_dtype_size(q->dtype));
     if (tape->status != CORRAL_OK) return &tape->empty;
-    if (run.q_grad != NULL) memset(run.q_grad, 0, size);
-    node->kept[0] = run.q_grad;
-    const double loss = corral_kernels_of(q->dtype)->dqn(&run);
-    if (q->dtype == CORRAL_F64)
-        *(double *)node->tensor.data = loss;
-    else
-        *(float *)node->tensor.data = (float)loss;
-    return &node->tensor;
+    *record = (dqn_record){
+        .terms = *terms,
+        .run = {.rows = q->shape[0],
+                .actions = q->shape[1],
+                .q_grad = q_grad,
+                .error = out_error,
+                .stats = stats},
+    };
+    node->kept[0] = record;
+    dqn_forward(node);
+    return tape->status == CORRAL_OK ? &node->tensor : &tape->empty;
 }
 
 // --- the dueling head -------------------------------------------------------------------------------------
+
+static void dueling_forward(corral_node *node)
+{
+    corral_kernels_of(node->tensor.dtype)
+        ->dueling(node->tensor.shape[0], node->tensor.shape[1], node->a->data, node->b->data,
+                  node->tensor.data);
+}
 
 static void dueling_backward(corral_node *node)
 {
@@ -84,9 +117,9 @@ corral_tensor *corral_dueling(corral_tensor *value, corral_tensor *advantage)
                                 "dueling: needs a value [rows] or [rows, 1] and advantages [rows, actions]");
     corral_node *node = corral_tape_append(tape, value->dtype, 2, advantage->shape, value, advantage);
     if (node == NULL) return &tape->empty;
+    node->forward = dueling_forward;
     node->backward = dueling_backward;
-    corral_kernels_of(value->dtype)
-        ->dueling(advantage->shape[0], advantage->shape[1], value->data, advantage->data, node->tensor.data);
+    dueling_forward(node);
     return &node->tensor;
 }
 

@@ -7,10 +7,20 @@
 #include "ops/kernels.h"
 #include "tensor/tape.h"
 
-static void binary_backward(corral_node *node)
+static void binary_forward(corral_node *node)
 {
     corral_broadcast plan;
     corral_broadcast_plan(node->a, node->b, &plan); // it did fit when the operation was recorded
+    const corral_dtype dtype = node->tensor.dtype;
+    const corral_binary_run whole = {.a = node->a->data, .b = node->b->data, .y = node->tensor.data};
+    corral_broadcast_walk(&plan, &whole, corral_dtype_size(dtype),
+                          corral_kernels_of(dtype)->binary[node->kind]);
+}
+
+static void binary_backward(corral_node *node)
+{
+    corral_broadcast plan;
+    corral_broadcast_plan(node->a, node->b, &plan);
     const corral_binary_run whole = {
         .a = node->a->data,
         .b = node->b->data,
@@ -37,6 +47,7 @@ static corral_tensor *binary(corral_binary kind, const char *name, corral_tensor
     corral_node *node = corral_tape_append(a->tape, a->dtype, dimension_count, shape, a, b);
     if (node == NULL) return &a->tape->empty;
     node->kind = kind;
+    node->forward = binary_forward;
     node->backward = binary_backward;
     const corral_binary_run whole = {.a = a->data, .b = b->data, .y = node->tensor.data};
     corral_broadcast_walk(&plan, &whole, corral_dtype_size(a->dtype),
@@ -77,6 +88,14 @@ corral_tensor *corral_maximum(corral_tensor *a, corral_tensor *b)
 // --- one tensor
 // ---------------------------------------------------------------------------------------------
 
+static void unary_forward(corral_node *node)
+{
+    const corral_tensor *x = node->a;
+    const corral_unary_run run = {
+        .count = corral_tensor_count(x), .numbers = node->numbers, .x = x->data, .y = node->tensor.data};
+    corral_kernels_of(x->dtype)->unary[node->kind](&run);
+}
+
 static void unary_backward(corral_node *node)
 {
     const corral_tensor *x = node->a;
@@ -98,12 +117,11 @@ static corral_tensor *unary(corral_unary kind, const char *name, corral_tensor *
     corral_node *node = corral_tape_append(x->tape, x->dtype, x->dimension_count, x->shape, x, NULL);
     if (node == NULL) return &x->tape->empty;
     node->kind = kind;
+    node->forward = unary_forward;
     node->backward = unary_backward;
     node->numbers[0] = first;
     node->numbers[1] = second;
-    const corral_unary_run run = {
-        .count = corral_tensor_count(x), .numbers = node->numbers, .x = x->data, .y = node->tensor.data};
-    corral_kernels_of(x->dtype)->unary[kind](&run);
+    unary_forward(node);
     return &node->tensor;
 }
 

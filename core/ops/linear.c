@@ -21,6 +21,17 @@ static void add_product(corral_tensor *x, size_t rows, size_t in, size_t out, co
 // --- linear
 // -------------------------------------------------------------------------------------------------
 
+static void linear_forward(corral_node *node)
+{
+    const corral_tape *tape = node->tensor.tape;
+    const corral_tensor *x = node->a;
+    const float *packed = x->dtype == CORRAL_F32 ? corral_params_packed(tape->params, node->weight) : NULL;
+    corral_kernels_of(x->dtype)->linear(x->shape[0], x->shape[1], node->tensor.shape[1], x->data,
+                                        corral_tape_parameter_data(tape, node->weight), packed,
+                                        corral_tape_parameter_data(tape, node->bias),
+                                        (corral_activation)node->kind, node->tensor.data);
+}
+
 /// The gradient of y first becomes that of the sums before the activation, in place.
 static void linear_backward(corral_node *node)
 {
@@ -69,18 +80,16 @@ corral_tensor *corral_linear(corral_tensor *x, uint32_t weight, uint32_t bias, c
 {
     corral_tape *tape = x->tape;
     if (!check_linear(x, weight, bias)) return &tape->empty;
-    const size_t rows = x->shape[0], in = x->shape[1], out = tape->params->entries[weight].shape[0];
-    corral_node *node = corral_tape_append(tape, x->dtype, 2, (const size_t[]){rows, out}, x, NULL);
+    const size_t out = tape->params->entries[weight].shape[0];
+    corral_node *node = corral_tape_append(tape, x->dtype, 2, (const size_t[]){x->shape[0], out}, x, NULL);
     if (node == NULL) return &tape->empty;
+    node->forward = linear_forward;
     node->backward = linear_backward;
     node->kind = activation;
     node->weight = weight;
     node->bias = bias;
-    node->tensor.requires_grad = x->requires_grad || tape->gradients != NULL;
-    const float *packed = x->dtype == CORRAL_F32 ? corral_params_packed(tape->params, weight) : NULL;
-    corral_kernels_of(x->dtype)->linear(rows, in, out, x->data, corral_tape_parameter_data(tape, weight),
-                                        packed, corral_tape_parameter_data(tape, bias), activation,
-                                        node->tensor.data);
+    corral_node_uses_parameters(node);
+    linear_forward(node);
     return &node->tensor;
 }
 
@@ -96,6 +105,13 @@ void corral_linear_forward(const corral_params *params, uint32_t weight, uint32_
 
 // --- the plain product
 // --------------------------------------------------------------------------------------
+
+static void matmul_forward(corral_node *node)
+{
+    const corral_tensor *a = node->a, *b = node->b;
+    corral_kernels_of(a->dtype)->linear_grad_input(a->shape[0], b->shape[1], a->shape[1], a->data, b->data,
+                                                   node->tensor.data, false);
+}
 
 /// dA += dC B^T and dB += A^T dC. The kernels' input gradient is c = a b, their weight gradient c += a^T b.
 static void matmul_backward(corral_node *node)
@@ -120,10 +136,11 @@ corral_tensor *corral_matmul(corral_tensor *a, corral_tensor *b)
         return corral_tape_fail(tape, CORRAL_ERROR_INVALID,
                                 "matmul: needs [m, k] and [k, n] with the same k in both");
     }
-    const size_t m = a->shape[0], k = a->shape[1], n = b->shape[1];
-    corral_node *node = corral_tape_append(tape, a->dtype, 2, (const size_t[]){m, n}, a, b);
+    corral_node *node =
+        corral_tape_append(tape, a->dtype, 2, (const size_t[]){a->shape[0], b->shape[1]}, a, b);
     if (node == NULL) return &tape->empty;
+    node->forward = matmul_forward;
     node->backward = matmul_backward;
-    corral_kernels_of(a->dtype)->linear_grad_input(m, n, k, a->data, b->data, node->tensor.data, false);
+    matmul_forward(node);
     return &node->tensor;
 }

@@ -88,7 +88,8 @@ corral_tensor *corral_ppo_rows_loss(corral_tensor *log_prob, corral_tensor *entr
     *kept = record;
     node->backward = ppo_rows_backward;
     node->kept[0] = kept;
-    node->tensor.requires_grad |= value->requires_grad || (kl != NULL && kl->requires_grad);
+    corral_node_reads(node, value);
+    corral_node_reads(node, kl);
     return write_loss(node, corral_losses_of(log_prob->dtype)
                                 ->ppo_terms(&(corral_ppo_terms_run){
                                     .rows = log_prob->shape[0],

@@ -7,6 +7,40 @@
 #include "ops/kernels.h"
 #include "tensor/tape.h"
 
+/// What the loss reads, kept so that it can be computed anew, and its gradients.
+typedef struct ppo_record {
+    corral_ppo_terms terms;
+    corral_ppo_rows run;
+} ppo_record;
+
+static bool actions_exist(const corral_tensor *logits, const int32_t *action)
+{
+    for (size_t r = 0; r < logits->shape[0]; r++) {
+        if (action[r] >= 0 && (size_t)action[r] < logits->shape[1]) continue;
+        corral_tape_fail(logits->tape, CORRAL_ERROR_INVALID,
+                         "ppo_loss: action %d of row %zu is not one of %zu", action[r], r, logits->shape[1]);
+        return false;
+    }
+    return true;
+}
+
+static void ppo_forward(corral_node *node)
+{
+    const ppo_record *record = node->kept[0];
+    const corral_tensor *logits = node->a, *value = node->b;
+    if (logits != NULL && !actions_exist(logits, record->terms.action)) return;
+    corral_ppo_rows run = record->run;
+    run.terms = &record->terms;
+    run.logits = logits != NULL ? logits->data : NULL;
+    run.value = value != NULL ? value->data : NULL;
+    const double loss = corral_kernels_of(node->tensor.dtype)->ppo(&run);
+    if (node->tensor.dtype == CORRAL_F64) {
+        *(double *)node->tensor.data = loss;
+    } else {
+        *(float *)node->tensor.data = (float)loss;
+    }
+}
+
 static void add_kept(const corral_node *node, corral_tensor *tensor, const void *kept)
 {
     void *grad = tensor == NULL ? NULL : corral_tensor_gradient(tensor);
@@ -17,8 +51,9 @@ static void add_kept(const corral_node *node, corral_tensor *tensor, const void 
 
 static void ppo_backward(corral_node *node)
 {
-    add_kept(node, node->a, node->kept[0]);
-    add_kept(node, node->b, node->kept[1]);
+    const ppo_record *record = node->kept[0];
+    add_kept(node, node->a, record->run.logits_grad);
+    add_kept(node, node->b, record->run.value_grad);
 }
 
 static bool check_logits(const corral_tensor *logits, const corral_ppo_terms *terms)
@@ -31,12 +66,6 @@ static bool check_logits(const corral_tensor *logits, const corral_ppo_terms *te
     if (terms->kl_coefficient != 0 && terms->old_log_probs == NULL) {
         corral_tape_fail(tape, CORRAL_ERROR_INVALID,
                          "ppo_loss: a penalty on the divergence needs old_log_probs");
-        return false;
-    }
-    for (size_t r = 0; r < logits->shape[0]; r++) {
-        if (terms->action[r] >= 0 && (size_t)terms->action[r] < logits->shape[1]) continue;
-        corral_tape_fail(tape, CORRAL_ERROR_INVALID, "ppo_loss: action %d of row %zu is not one of %zu",
-                         terms->action[r], r, logits->shape[1]);
         return false;
     }
     return true;
@@ -61,29 +90,22 @@ corral_tensor *corral_ppo_loss(corral_tensor *logits, corral_tensor *value, cons
     if (value != NULL && !check_value(value, logits)) return &tape->empty;
     corral_node *node = corral_tape_append(tape, any->dtype, 0, NULL, logits, value);
     if (node == NULL) return &tape->empty;
+    node->forward = ppo_forward;
     node->backward = ppo_backward;
-
-    const size_t size = corral_dtype_size(any->dtype);
-    corral_ppo_rows run = {
-        .rows = any->shape[0],
-        .actions = logits != NULL ? logits->shape[1] : 0,
-        .logits = logits != NULL ? logits->data : NULL,
-        .value = value != NULL ? value->data : NULL,
-        .terms = terms,
-        .stats = stats,
+    ppo_record *record = corral_tape_scratch(tape, sizeof *record);
+    if (record == NULL) return &tape->empty;
+    *record = (ppo_record){
+        .terms = *terms,
+        .run = {.rows = any->shape[0], .actions = logits != NULL ? logits->shape[1] : 0, .stats = stats},
     };
-    if (logits != NULL && logits->requires_grad)
-        run.logits_grad = corral_tape_scratch(tape, corral_tensor_count(logits) * size);
-    if (value != NULL && value->requires_grad)
-        run.value_grad = corral_tape_scratch(tape, corral_tensor_count(value) * size);
+    node->kept[0] = record;
+    const size_t size = corral_dtype_size(any->dtype);
+    const bool wanted = node->tensor.requires_grad;
+    if (wanted && logits != NULL && logits->requires_grad)
+        record->run.logits_grad = corral_tape_scratch(tape, corral_tensor_count(logits) * size);
+    if (wanted && value != NULL && value->requires_grad)
+        record->run.value_grad = corral_tape_scratch(tape, corral_tensor_count(value) * size);
     if (tape->status != CORRAL_OK) return &tape->empty;
-    node->kept[0] = run.logits_grad;
-    node->kept[1] = run.value_grad;
-    const double loss = corral_kernels_of(any->dtype)->ppo(&run);
-    if (any->dtype == CORRAL_F64) {
-        *(double *)node->tensor.data = loss;
-    } else {
-        *(float *)node->tensor.data = (float)loss;
-    }
-    return &node->tensor;
+    ppo_forward(node);
+    return tape->status == CORRAL_OK ? &node->tensor : &tape->empty;
 }

@@ -320,11 +320,6 @@ static void allocate_record(corral_tape *tape, recurrent_record *r)
     r->tanh_c = corral_tape_scratch(tape, state);
 }
 
-static bool wants_gradient(const corral_tensor *tensor)
-{
-    return tensor != NULL && tensor->requires_grad;
-}
-
 static corral_tensor *record(const char *name, corral_tensor *x, const corral_sequences *sequences,
                              recurrent_record fresh, corral_tensor **out_cell)
 {
@@ -338,7 +333,8 @@ static corral_tensor *record(const char *name, corral_tensor *x, const corral_se
     const size_t shape[] = {r->rows, r->hidden};
     corral_node *node = corral_tape_append(tape, x->dtype, 2, shape, x, r->first_hidden);
     if (node == NULL) return &tape->empty;
-    node->tensor.requires_grad |= tape->gradients != NULL || wants_gradient(r->first_cell);
+    corral_node_uses_parameters(node);
+    corral_node_reads(node, r->first_cell);
     node->backward = recurrent_backward;
     node->kept[0] = r;
     r->h_out = &node->tensor;

@@ -11,6 +11,12 @@
 // --- over everything
 // ----------------------------------------------------------------------------------------
 
+static void sum_forward(corral_node *node)
+{
+    corral_kernels_of(node->a->dtype)
+        ->sum(corral_tensor_count(node->a), node->a->data, node->numbers[0], node->tensor.data);
+}
+
 static void sum_backward(corral_node *node)
 {
     void *grad = corral_tensor_gradient(node->a);
@@ -24,9 +30,10 @@ static corral_tensor *scaled_sum(const char *name, corral_tensor *x, double fact
     if (!corral_tape_ready(x, NULL, name)) return &x->tape->empty;
     corral_node *node = corral_tape_append(x->tape, x->dtype, 0, NULL, x, NULL);
     if (node == NULL) return &x->tape->empty;
+    node->forward = sum_forward;
     node->backward = sum_backward;
     node->numbers[0] = factor;
-    corral_kernels_of(x->dtype)->sum(corral_tensor_count(x), x->data, factor, node->tensor.data);
+    sum_forward(node);
     return &node->tensor;
 }
 
@@ -67,6 +74,12 @@ static bool has_last(const corral_tensor *x, const char *name)
     return false;
 }
 
+static void sum_last_forward(corral_node *node)
+{
+    const as_rows shape = rows_of(node->a);
+    corral_kernels_of(node->a->dtype)->sum_rows(shape.rows, shape.n, node->a->data, node->tensor.data);
+}
+
 static void sum_last_backward(corral_node *node)
 {
     void *grad = corral_tensor_gradient(node->a);
@@ -80,10 +93,16 @@ corral_tensor *corral_sum_last(corral_tensor *x)
     if (!has_last(x, "sum_last")) return &x->tape->empty;
     corral_node *node = corral_tape_append(x->tape, x->dtype, x->dimension_count - 1, x->shape, x, NULL);
     if (node == NULL) return &x->tape->empty;
+    node->forward = sum_last_forward;
     node->backward = sum_last_backward;
-    const as_rows shape = rows_of(x);
-    corral_kernels_of(x->dtype)->sum_rows(shape.rows, shape.n, x->data, node->tensor.data);
+    sum_last_forward(node);
     return &node->tensor;
+}
+
+static void log_softmax_forward(corral_node *node)
+{
+    const as_rows shape = rows_of(node->a);
+    corral_kernels_of(node->a->dtype)->log_softmax(shape.rows, shape.n, node->a->data, node->tensor.data);
 }
 
 static void log_softmax_backward(corral_node *node)
@@ -100,10 +119,23 @@ corral_tensor *corral_log_softmax(corral_tensor *x)
     if (!has_last(x, "log_softmax")) return &x->tape->empty;
     corral_node *node = corral_tape_append(x->tape, x->dtype, x->dimension_count, x->shape, x, NULL);
     if (node == NULL) return &x->tape->empty;
+    node->forward = log_softmax_forward;
     node->backward = log_softmax_backward;
-    const as_rows shape = rows_of(x);
-    corral_kernels_of(x->dtype)->log_softmax(shape.rows, shape.n, x->data, node->tensor.data);
+    log_softmax_forward(node);
     return &node->tensor;
+}
+
+static void gather_forward(corral_node *node)
+{
+    const corral_tensor *x = node->a;
+    const int32_t *index = node->kept[0];
+    for (size_t r = 0; r < x->shape[0]; r++) {
+        if (index[r] >= 0 && (size_t)index[r] < x->shape[1]) continue;
+        corral_tape_fail(x->tape, CORRAL_ERROR_INVALID, "gather: index %d of row %zu is not below %zu",
+                         index[r], r, x->shape[1]);
+        return;
+    }
+    corral_kernels_of(x->dtype)->gather(x->shape[0], x->shape[1], x->data, node->kept[0], node->tensor.data);
 }
 
 static void gather_backward(corral_node *node)
@@ -121,21 +153,23 @@ corral_tensor *corral_gather(corral_tensor *x, const int32_t *index)
         return corral_tape_fail(x->tape, CORRAL_ERROR_INVALID, "gather: needs [rows, n], got %u dimensions",
                                 x->dimension_count);
     }
-    for (size_t r = 0; r < x->shape[0]; r++) {
-        if (index[r] >= 0 && (size_t)index[r] < x->shape[1]) continue;
-        return corral_tape_fail(x->tape, CORRAL_ERROR_INVALID, "gather: index %d of row %zu is not below %zu",
-                                index[r], r, x->shape[1]);
-    }
     corral_node *node = corral_tape_append(x->tape, x->dtype, 1, x->shape, x, NULL);
     if (node == NULL) return &x->tape->empty;
+    node->forward = gather_forward;
     node->backward = gather_backward;
     node->kept[0] = index;
-    corral_kernels_of(x->dtype)->gather(x->shape[0], x->shape[1], x->data, index, node->tensor.data);
-    return &node->tensor;
+    gather_forward(node);
+    return x->tape->status == CORRAL_OK ? &node->tensor : &x->tape->empty;
 }
 
 // --- the same elements in another order
 // ---------------------------------------------------------------------
+
+static void reshape_forward(corral_node *node)
+{
+    memcpy(node->tensor.data, node->a->data,
+           corral_tensor_count(node->a) * corral_dtype_size(node->a->dtype));
+}
 
 static void reshape_backward(corral_node *node)
 {
@@ -158,9 +192,16 @@ corral_tensor *corral_reshape(corral_tensor *x, uint32_t dimension_count, const 
     }
     corral_node *node = corral_tape_append(x->tape, x->dtype, dimension_count, shape, x, NULL);
     if (node == NULL) return &x->tape->empty;
+    node->forward = reshape_forward;
     node->backward = reshape_backward;
-    memcpy(node->tensor.data, x->data, count * corral_dtype_size(x->dtype));
+    reshape_forward(node);
     return &node->tensor;
+}
+
+static void transpose_forward(corral_node *node)
+{
+    const corral_tensor *x = node->a;
+    corral_kernels_of(x->dtype)->transpose(x->shape[0], x->shape[1], x->data, node->tensor.data);
 }
 
 static void transpose_backward(corral_node *node)
@@ -185,7 +226,8 @@ corral_tensor *corral_transpose(corral_tensor *x)
     corral_node *node =
         corral_tape_append(x->tape, x->dtype, 2, (const size_t[]){x->shape[1], x->shape[0]}, x, NULL);
     if (node == NULL) return &x->tape->empty;
+    node->forward = transpose_forward;
     node->backward = transpose_backward;
-    corral_kernels_of(x->dtype)->transpose(x->shape[0], x->shape[1], x->data, node->tensor.data);
+    transpose_forward(node);
     return &node->tensor;
 }

@@ -297,6 +297,7 @@ corral_status corral_optimizer_step(corral_optimizer *optimizer, size_t lane_cou
         .second_correction = 1.0 - pow(config->beta2, (double)optimizer->steps),
         .momentum = config->momentum,
     };
+    optimizer->params->version++; // tapes that recorded with the old weights are told
     work_on_pieces(team, &step, update_piece);
     return CORRAL_OK;
 }

@@ -193,6 +193,7 @@ void corral_params_refresh_rows(corral_params *params, uint32_t index, size_t fi
 
 void corral_params_refresh(corral_params *params)
 {
+    params->version++;
     for (uint32_t i = 0; i < params->entry_count; i++) {
         if (corral_params_is_packed(params, i))
             corral_params_refresh_rows(params, i, 0, params->entries[i].shape[0]);

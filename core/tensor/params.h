@@ -12,8 +12,9 @@ struct corral_params {
     bool sealed;
     uint32_t entry_count, capacity;
     corral_param *entries;
-    size_t count; // elements of the flat block, padding included
-    void *data;   // [count]
+    size_t count;     // elements of the flat block, padding included
+    void *data;       // [count]
+    uint64_t version; // counts the changes of the data
 
     // f32 matrices are kept packed beside their plain form; see corral_backend.pack.
     size_t *packed_offsets; // [entry_count], in floats; unused for vectors

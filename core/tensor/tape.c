@@ -6,6 +6,7 @@
 #include "tensor/tape.h"
 
 #include "tensor/params.h"
+#include "tensor/watch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,23 +37,37 @@ corral_status corral_tape_create(corral_tape **out_tape)
 void corral_tape_destroy(corral_tape *tape)
 {
     if (tape == NULL) return;
+    corral_tape_destroy(tape->segment);
+    corral_watch_destroy(tape->watch);
     corral_arena_finish(&tape->arena);
     free(tape);
 }
 
 void corral_tape_reset(corral_tape *tape, const corral_params *params, void *gradients)
 {
+    if (tape->watch != NULL) corral_watch_reset(tape);
     corral_arena_reset(&tape->arena);
     tape->last = NULL;
     tape->params = params;
+    tape->params_version = params != NULL ? params->version : 0;
     tape->gradients = gradients;
     tape->status = CORRAL_OK;
-    tape->ran_backward = false;
+    tape->empty.generation = ++tape->generation;
+    tape->no_grad = tape->ran_backward = tape->ended = false;
+    tape->operation = "input";
     tape->sentence[0] = '\0';
+}
+
+bool corral_tape_no_grad(corral_tape *tape, bool on)
+{
+    const bool before = tape->no_grad;
+    tape->no_grad = on;
+    return before;
 }
 
 corral_status corral_tape_status(corral_tape *tape)
 {
+    if (tape->watch != NULL) corral_watch_results(tape);
     if (tape->status == CORRAL_OK) return CORRAL_OK;
     return corral_fail(tape->status, "%s", tape->sentence);
 }
@@ -74,15 +89,27 @@ corral_tensor *corral_tape_fail(corral_tape *tape, corral_status status, const c
     return &tape->empty;
 }
 
+static bool of_this_recording(const corral_tensor *tensor, const char *operation)
+{
+    if (tensor->generation == tensor->tape->generation) return true;
+    corral_tape_fail(tensor->tape, CORRAL_ERROR_INVALID,
+                     "%s: a tensor is of a recording that has ended; the tape's reset ends all its tensors",
+                     operation);
+    return false;
+}
+
 bool corral_tape_ready(const corral_tensor *a, const corral_tensor *b, const char *operation)
 {
-    if (a->tape->status != CORRAL_OK) return false;
+    if (a->tape->watch != NULL) corral_watch_results(a->tape); // all before this one have computed
+    if (a->tape->status != CORRAL_OK || !of_this_recording(a, operation)) return false;
+    a->tape->operation = operation;
     if (b == NULL) return true;
     if (b->tape != a->tape) {
         corral_tape_fail(a->tape, CORRAL_ERROR_INVALID, "%s: the two tensors belong to different tapes",
                          operation);
         return false;
     }
+    if (!of_this_recording(b, operation)) return false;
     if (b->dtype != a->dtype) {
         corral_tape_fail(a->tape, CORRAL_ERROR_INVALID, "%s: one tensor is f32, the other f64; use one dtype",
                          operation);
@@ -98,6 +125,8 @@ void *corral_tape_scratch(corral_tape *tape, size_t size)
     if (memory == NULL) {
         corral_tape_fail(tape, CORRAL_ERROR_NO_MEMORY, "tape: no memory for %zu bytes; use smaller batches",
                          size);
+    } else if (tape->watch != NULL) {
+        corral_watch_memory(tape, size);
     }
     return memory;
 }
@@ -119,12 +148,13 @@ static corral_node *append_node(corral_tape *tape, corral_dtype dtype, uint32_t 
 {
     corral_node *node = corral_tape_scratch(tape, round_up(sizeof *node) + extra);
     if (node == NULL) return NULL;
-    *node = (corral_node){.previous = tape->last};
+    *node = (corral_node){.previous = tape->last, .name = tape->operation};
     corral_tensor *tensor = &node->tensor;
     tensor->tape = tape;
     tensor->data = (char *)node + round_up(sizeof *node);
     tensor->dtype = dtype;
     tensor->dimension_count = dimension_count;
+    tensor->generation = tape->generation;
     for (uint32_t i = 0; i < dimension_count; i++)
         tensor->shape[i] = shape[i];
     tape->last = node;
@@ -143,78 +173,45 @@ corral_node *corral_tape_append(corral_tape *tape, corral_dtype dtype, uint32_t 
     if (node == NULL) return NULL;
     node->a = a;
     node->b = b;
-    node->tensor.requires_grad = (a != NULL && a->requires_grad) || (b != NULL && b->requires_grad);
+    if (a != NULL) node->a_version = corral_owner_of(a)->version;
+    if (b != NULL) node->b_version = corral_owner_of(b)->version;
+    node->tensor.requires_grad =
+        !tape->no_grad && ((a != NULL && a->requires_grad) || (b != NULL && b->requires_grad));
     return node;
 }
 
-static size_t tensor_bytes(const corral_tensor *tensor)
+void corral_node_reads(corral_node *node, const corral_tensor *input)
 {
-    return corral_tensor_count(tensor) * corral_dtype_size(tensor->dtype);
+    if (input != NULL && input->requires_grad && !node->tensor.tape->no_grad)
+        node->tensor.requires_grad = true;
 }
 
-void *corral_tensor_gradient_unset(corral_tensor *tensor, bool *out_is_first)
+void corral_node_uses_parameters(corral_node *node)
 {
-    *out_is_first = tensor->requires_grad && tensor->grad == NULL;
-    if (*out_is_first) tensor->grad = corral_tape_scratch(tensor->tape, tensor_bytes(tensor));
-    return tensor->grad;
+    const corral_tape *tape = node->tensor.tape;
+    if (tape->gradients != NULL && !tape->no_grad) node->tensor.requires_grad = true;
 }
 
-void *corral_tensor_gradient(corral_tensor *tensor)
+void *corral_tensor_edit(corral_tensor *tensor)
 {
-    bool is_first;
-    void *gradient = corral_tensor_gradient_unset(tensor, &is_first);
-    if (is_first && gradient != NULL) memset(gradient, 0, tensor_bytes(tensor));
-    return gradient;
-}
-
-static void start_with_one(corral_tensor *loss)
-{
-    if (corral_tensor_gradient(loss) == NULL) return;
-    if (loss->dtype == CORRAL_F64) {
-        *(double *)loss->grad = 1.0;
-    } else {
-        *(float *)loss->grad = 1.0f;
-    }
-}
-
-corral_status corral_backward(corral_tensor *loss)
-{
-    corral_tape *tape = loss->tape;
-    if (tape->status != CORRAL_OK) return corral_tape_status(tape);
-    if (corral_tensor_count(loss) != 1) {
-        return corral_fail(CORRAL_ERROR_INVALID, "backward: the loss has %zu elements; reduce it to one",
-                           corral_tensor_count(loss));
-    }
-    if (tape->ran_backward) {
-        return corral_fail(CORRAL_ERROR_INVALID,
-                           "backward: it already ran on this recording, and its gradients "
-                           "are added; reset the tape and record again");
-    }
-    if (!loss->requires_grad) {
-        return corral_fail(CORRAL_ERROR_INVALID,
-                           "backward: the loss depends on nothing that needs a gradient; "
-                           "give the tape a gradient block, or use a variable");
-    }
-    tape->ran_backward = true;
-    start_with_one(loss);
-    for (corral_node *node = tape->last; node != NULL; node = node->previous) {
-        if (node->backward != NULL && node->tensor.grad != NULL) node->backward(node);
-        // A variable that the loss does not depend on has a gradient too: zero.
-        if (node->backward == NULL) corral_tensor_gradient(&node->tensor);
-    }
-    return corral_tape_status(tape);
+    if (tensor->tape->status != CORRAL_OK || !of_this_recording(tensor, "edit")) return NULL;
+    corral_node *owner = corral_owner_of(tensor);
+    if (owner->tensor.data != (char *)owner + round_up(sizeof *owner)) return NULL; // the caller's own memory
+    owner->version++;
+    return tensor->data;
 }
 
 // --- tensors from outside ---------------------------------------------------------------------------------
 
-static corral_tensor *refer(corral_tape *tape, corral_dtype dtype, uint32_t dimension_count,
-                            const size_t *shape, const void *data)
+corral_tensor *corral_tape_refer(corral_tape *tape, corral_dtype dtype, uint32_t dimension_count,
+                                 const size_t *shape, const void *data)
 {
     if (tape->status != CORRAL_OK) return &tape->empty;
     if (dimension_count > CORRAL_MAX_DIMENSIONS) {
         return corral_tape_fail(tape, CORRAL_ERROR_INVALID, "input: %u dimensions, at most %d are possible",
                                 dimension_count, CORRAL_MAX_DIMENSIONS);
     }
+    tape->operation = "input";
     corral_node *node = append_node(tape, dtype, dimension_count, shape, 0);
     if (node == NULL) return &tape->empty;
     node->tensor.data = corral_unconst(data);
@@ -224,14 +221,14 @@ static corral_tensor *refer(corral_tape *tape, corral_dtype dtype, uint32_t dime
 corral_tensor *corral_input(corral_tape *tape, corral_dtype dtype, uint32_t dimension_count,
                             const size_t *shape, const void *data)
 {
-    return refer(tape, dtype, dimension_count, shape, data);
+    return corral_tape_refer(tape, dtype, dimension_count, shape, data);
 }
 
 corral_tensor *corral_variable(corral_tape *tape, corral_dtype dtype, uint32_t dimension_count,
                                const size_t *shape, const void *data)
 {
-    corral_tensor *tensor = refer(tape, dtype, dimension_count, shape, data);
-    if (tape->status == CORRAL_OK) tensor->requires_grad = true;
+    corral_tensor *tensor = corral_tape_refer(tape, dtype, dimension_count, shape, data);
+    if (tape->status == CORRAL_OK) tensor->requires_grad = !tape->no_grad;
     return tensor;
 }
 
@@ -248,6 +245,15 @@ void *corral_tape_parameter_gradient(const corral_tape *tape, uint32_t index)
     return (char *)tape->gradients + params->entries[index].offset * corral_dtype_size(params->dtype);
 }
 
+const char corral_parameter_name[] = "parameter";
+
+/// Where the blocks are, which a replay may be given elsewhere.
+static void parameter_forward(corral_node *node)
+{
+    node->tensor.data = corral_unconst(corral_tape_parameter_data(node->tensor.tape, node->weight));
+    node->tensor.grad = corral_tape_parameter_gradient(node->tensor.tape, node->weight);
+}
+
 corral_tensor *corral_parameter(corral_tape *tape, uint32_t index)
 {
     if (tape->status != CORRAL_OK) return &tape->empty;
@@ -256,11 +262,15 @@ corral_tensor *corral_parameter(corral_tape *tape, uint32_t index)
                                 "parameter %u: the tape's parameters have no such entry", index);
     }
     const corral_param *entry = &tape->params->entries[index];
-    corral_tensor *tensor = refer(tape, tape->params->dtype, entry->dimension_count, entry->shape,
-                                  corral_tape_parameter_data(tape, index));
+    corral_tensor *tensor =
+        corral_tape_refer(tape, tape->params->dtype, entry->dimension_count, entry->shape, NULL);
     if (tape->status != CORRAL_OK) return tensor;
-    tensor->grad = corral_tape_parameter_gradient(tape, index);
-    tensor->requires_grad = tensor->grad != NULL;
+    corral_node *node = corral_node_of(tensor);
+    node->name = corral_parameter_name;
+    node->weight = index;
+    node->forward = parameter_forward;
+    parameter_forward(node);
+    tensor->requires_grad = tensor->grad != NULL && !tape->no_grad;
     return tensor;
 }
 
@@ -277,7 +287,20 @@ corral_tensor *corral_constant(corral_tape *tape, corral_dtype dtype, double val
     return &node->tensor;
 }
 
+static void detach_forward(corral_node *node)
+{
+    node->tensor.data = node->a->data;
+}
+
 corral_tensor *corral_detach(corral_tensor *x)
 {
-    return refer(x->tape, x->dtype, x->dimension_count, x->shape, x->data);
+    if (!corral_tape_ready(x, NULL, "detach")) return &x->tape->empty;
+    corral_tensor *apart = corral_tape_refer(x->tape, x->dtype, x->dimension_count, x->shape, x->data);
+    if (x->tape->status != CORRAL_OK) return apart;
+    corral_node *node = corral_node_of(apart);
+    node->name = "detach";
+    node->a = x;
+    node->owner = corral_owner_of(x);
+    node->forward = detach_forward;
+    return apart;
 }

@@ -21,7 +21,7 @@ typedef struct small_network {
     corral_ppo_terms terms;
 } small_network;
 
-static void small_network_layer(corral_params *params, const char *name, size_t out, size_t in)
+static inline void small_network_layer(corral_params *params, const char *name, size_t out, size_t in)
 {
     char full[32];
     uint32_t weight, bias;
@@ -31,7 +31,7 @@ static void small_network_layer(corral_params *params, const char *name, size_t 
     TEST_OK(corral_params_add(params, full, 1, (const size_t[]){out}, &bias));
 }
 
-static void small_network_start(small_network *n)
+static inline void small_network_start(small_network *n)
 {
     TEST_OK(corral_params_create(CORRAL_F32, &n->params));
     small_network_layer(n->params, "actor.0", NET_HIDDEN, NET_IN);
@@ -57,7 +57,7 @@ static void small_network_start(small_network *n)
     }
 }
 
-static void small_network_finish(small_network *n)
+static inline void small_network_finish(small_network *n)
 {
     for (size_t i = 0; i < CORRAL_LANES; i++)
         corral_tape_destroy(n->tapes[i]);
@@ -65,14 +65,14 @@ static void small_network_finish(small_network *n)
     corral_params_destroy(n->params);
 }
 
-static corral_tensor *small_network_apply(corral_tensor *x, uint32_t first)
+static inline corral_tensor *small_network_apply(corral_tensor *x, uint32_t first)
 {
     return corral_linear(corral_linear(x, first, first + 1, CORRAL_TANH), first + 2, first + 3,
                          CORRAL_LINEAR);
 }
 
 /// One lane: rows first .. first+count-1, into gradient block `lane`.
-static void small_network_lane(void *context, size_t lane, unsigned thread)
+static inline void small_network_lane(void *context, size_t lane, unsigned thread)
 {
     (void)thread;
     small_network *n = context;
@@ -95,7 +95,7 @@ static void small_network_lane(void *context, size_t lane, unsigned thread)
 }
 
 /// One update; `team` may be NULL. Returns the norm.
-static double small_network_update(small_network *n, corral_team *team)
+static inline double small_network_update(small_network *n, corral_team *team)
 {
     const size_t lanes = corral_lane_count(NET_ROWS);
     if (team != NULL) {

@@ -47,6 +47,7 @@ typedef struct corral_tensor {
     uint32_t dimension_count;
     size_t shape[CORRAL_MAX_DIMENSIONS];
     bool requires_grad;
+    uint32_t generation; // of the tape's recording
 } corral_tensor;
 
 size_t corral_tensor_count(const corral_tensor *tensor);
@@ -110,7 +111,8 @@ size_t corral_tape_peak_bytes(const corral_tape *tape);
 
 /// Runs the recorded operations backwards from a tensor of one element, whose gradient starts as 1.
 /// Gradients of parameters are added to the block given at reset; gradients of inputs are in `grad`.
-/// A second backward on the same recording fails with a sentence.
+/// A second backward on the same recording fails with a sentence, and so does one after the parameters have
+/// changed. autograd.h has more: graphs that are kept, hooks, checkpointing, custom operations, anomalies.
 CORRAL_MUST_USE corral_status corral_backward(corral_tensor *loss);
 
 // --- tensors from outside ---------------------------------------------------------------------------------

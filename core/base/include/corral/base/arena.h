@@ -35,6 +35,16 @@ CORRAL_MUST_USE corral_status corral_arena_init(corral_arena *arena, size_t capa
 /// [one thread at a time]
 void *corral_arena_alloc(corral_arena *arena, size_t size);
 
+/// A place in the arena, to go back to: what is allocated after it is given up, what was before it stays.
+typedef struct corral_arena_mark {
+    corral_arena_chunk *chunk;
+    size_t used, total;
+} corral_arena_mark;
+
+corral_arena_mark corral_arena_here(const corral_arena *arena);
+/// `mark` is of this arena since its last reset. Chunks that came after it are freed.
+void corral_arena_rewind(corral_arena *arena, corral_arena_mark mark);
+
 /// Every earlier pointer becomes invalid; the memory is kept for the next round (poisoned under ASan).
 void corral_arena_reset(corral_arena *arena);
 
