@@ -346,7 +346,8 @@ corral_status corral_cluster_connect(const corral_cluster_config *config, corral
     corral_cluster *cluster = NULL;
     corral_status status = open_cluster(config, &cluster);
     if (status == CORRAL_OK)
-        status = config->address != NULL ? join(cluster, config) : cluster_embed(cluster, config->slots);
+        status = config->address != NULL ? join(cluster, config)
+                                         : cluster_embed(cluster, config->slots, config->node_flags);
     if (status != CORRAL_OK) {
         char sentence[REASON_SIZE]; // the clean-up may fail, too
         keep(sentence, sizeof sentence, corral_last_error());

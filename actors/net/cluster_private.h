@@ -84,7 +84,8 @@ CORRAL_MUST_USE corral_status cluster_site_for(corral_cluster *cluster, uint32_t
 void cluster_site_close(cluster_site *site, const char *reason);
 
 // embedded.c
-CORRAL_MUST_USE corral_status cluster_embed(corral_cluster *cluster, unsigned slots);
+CORRAL_MUST_USE corral_status cluster_embed(corral_cluster *cluster, unsigned slots,
+                                            const char *const *node_flags);
 void cluster_await_node(corral_cluster *cluster, int64_t timeout_ns); // then kills it
 
 // --- groups

@@ -23,7 +23,7 @@
 
 extern char **environ;
 
-enum { CHILD_FD = 3 };
+enum { CHILD_FD = 3, NODE_FLAGS_MAX = 16 };
 
 static corral_status find_program(char **out_path)
 {
@@ -55,11 +55,14 @@ static void set_up(posix_spawnattr_t *attributes, posix_spawn_file_actions_t *ac
 }
 
 // posix_spawn() is a vfork: it runs no fork handlers (gRPC's would hang) and copies no page tables.
-static corral_status spawn_node(const char *path, unsigned slots, int socket, pid_t *out_pid)
+static corral_status spawn_node(const char *path, unsigned slots, const char *const *flags, int socket,
+                                pid_t *out_pid)
 {
     char slots_text[16];
     snprintf(slots_text, sizeof slots_text, "%u", slots);
-    const char *const arguments[] = {path, "--head", "--slots", slots_text, "--embedded-fd", "3", NULL};
+    const char *arguments[NODE_FLAGS_MAX + 7] = {path, "--head", "--slots", slots_text, "--embedded-fd", "3"};
+    for (size_t i = 0; flags != NULL && flags[i] != NULL && i < NODE_FLAGS_MAX; i++)
+        arguments[6 + i] = flags[i];
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_t actions;
     set_up(&attributes, &actions, socket);
@@ -73,7 +76,7 @@ static corral_status spawn_node(const char *path, unsigned slots, int socket, pi
                              "cannot start the agent %s; name the program with CORRAL_NODE", path);
 }
 
-corral_status cluster_embed(corral_cluster *cluster, unsigned slots)
+corral_status cluster_embed(corral_cluster *cluster, unsigned slots, const char *const *node_flags)
 {
     int sockets[2];
     char *path = NULL;
@@ -83,7 +86,7 @@ corral_status cluster_embed(corral_cluster *cluster, unsigned slots)
         free(path);
         return status;
     }
-    status = spawn_node(path, slots, sockets[1], &cluster->node_pid);
+    status = spawn_node(path, slots, node_flags, sockets[1], &cluster->node_pid);
     free(path);
     close(sockets[1]);
     if (status != CORRAL_OK) {

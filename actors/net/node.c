@@ -89,7 +89,7 @@ static void take_exits(node *n)
     corral_spawner_exit exit_info;
     corral_status status;
     while ((status = corral_spawner_next_exit(n->spawner, &exit_info)) == CORRAL_OK)
-        node_actor_exited(n, &exit_info);
+        if (!node_hub_exited(n, &exit_info)) node_actor_exited(n, &exit_info);
     if (status == CORRAL_ERROR_LOST) node_stop(n, CORRAL_ERROR_LOST, "the node's spawner is gone");
 }
 
@@ -118,6 +118,9 @@ static void take_event(node *n, const node_watch *watch)
         break;
     case WATCH_STDERR:
         node_actor_read_stderr(watch->thing);
+        break;
+    case WATCH_HUB:
+        node_hub_turn(n);
         break;
     }
 }
@@ -168,6 +171,7 @@ static corral_status start_network(node *n)
 static int wait_ms(const node *n, int64_t now_ns)
 {
     int64_t next = node_groups_next_wake(n);
+    if (node_hub_next_wake(n) < next) next = node_hub_next_wake(n);
     if (n->exchange == NULL && n->network_at_ns < next) next = n->network_at_ns;
     if (next <= now_ns) return 0;
     const int64_t left = (next - now_ns + CORRAL_MILLISECOND - 1) / CORRAL_MILLISECOND;
@@ -181,6 +185,7 @@ static void run_once(node *n)
     if (count == 1) take_event(n, event.data.ptr);
     const int64_t now = corral_now_ns();
     node_groups_wake(n, now);
+    if (node_hub_next_wake(n) <= now) node_hub_turn(n);
     node_sessions_sweep(n);
     node_beat(n);
     if (n->exchange == NULL && !n->stopping && (count == 0 || n->network_at_ns == 0) &&
@@ -277,6 +282,17 @@ static corral_status check_listen(node *n)
             listen);
     corral_faults faults;
     return corral_faults_parse(config->faults, &faults);
+}
+
+static corral_status check_resources(const node *n)
+{
+    corral_resource ignored[CORRAL_RESOURCES_MAX];
+    size_t count = 0;
+    char *text = strdup(n->config->resources != NULL ? n->config->resources : "");
+    if (text == NULL) return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for the resources");
+    const corral_status status = node_parse_resources(text, ignored, &count);
+    free(text);
+    return status;
 }
 
 static corral_status watch_signals(node *n, sigset_t *out_before)
@@ -376,6 +392,7 @@ static void say_up(const node *n, void (*announce_line)(void *context, const cha
 static void finish(node *n)
 {
     drain(n);
+    node_hub_finish(n);
     corral_spawner_stop(n->spawner);
     corral_exchange_stop(n->exchange);
     corral_mail *mail;
@@ -405,10 +422,12 @@ corral_status corral_node_run(const corral_node_config *config,
         .signals.fd = -1,
         .exits.fd = -1,
         .mail.fd = -1,
+        .hub_watch.fd = -1,
         .to_head = CORRAL_CHANNEL_NONE,
         .slots = config->slots >= 0 ? config->slots : corral_available_cores(),
     };
     corral_status status = check_listen(&n);
+    if (status == CORRAL_OK) status = check_resources(&n);
     if (status == CORRAL_OK) status = find_worker(&n);
     if (status == CORRAL_OK) status = given_token(&n);
     if (status == CORRAL_OK) status = corral_spawner_start(&n.spawner);

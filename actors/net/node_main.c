@@ -21,6 +21,9 @@ static const char usage[] =
     "  --listen HOST:PORT   where others reach this node; port 0 picks one (default 127.0.0.1:0)\n"
     "  --advertise HOST:PORT  what others dial, where it differs from --listen\n"
     "  --slots N            CPU slots offered (default: the cores that this process may use)\n"
+    "  --gpus N             GPUs offered to tasks and actors (default 0)\n"
+    "  --resources LIST     more of what is offered to them: licence=2,camera=1\n"
+    "  --store MIB          shared memory for objects (default: 30 % of what is free)\n"
     "  --worker PROGRAM     the worker program (default: corral-worker beside this one)\n"
     "  --insecure           allow an address that is not loopback without TLS\n"
     "  --faults TEXT        inject faults into messages: lose=0.1,duplicate=0.1,delay=5ms:0.1,seed=7\n"
@@ -60,13 +63,30 @@ static int parse_number(const char *text, double *out_number)
 
 int main(int argc, char **argv)
 {
-    enum { HEAD = 1, JOIN, LISTEN, ADVERTISE, SLOTS, WORKER, INSECURE, FAULTS, EMBEDDED, HELP };
+    enum {
+        HEAD = 1,
+        JOIN,
+        LISTEN,
+        ADVERTISE,
+        SLOTS,
+        GPUS,
+        RESOURCES,
+        STORE,
+        WORKER,
+        INSECURE,
+        FAULTS,
+        EMBEDDED,
+        HELP
+    };
     static const struct option options[] = {
         {"head", no_argument, NULL, HEAD},
         {"join", required_argument, NULL, JOIN},
         {"listen", required_argument, NULL, LISTEN},
         {"advertise", required_argument, NULL, ADVERTISE},
         {"slots", required_argument, NULL, SLOTS},
+        {"gpus", required_argument, NULL, GPUS},
+        {"resources", required_argument, NULL, RESOURCES},
+        {"store", required_argument, NULL, STORE},
         {"worker", required_argument, NULL, WORKER},
         {"insecure", no_argument, NULL, INSECURE},
         {"faults", required_argument, NULL, FAULTS},
@@ -105,6 +125,18 @@ int main(int argc, char **argv)
         case SLOTS:
             if (!parse_number(optarg, &config.slots))
                 return bad_input("--slots: not a number of slots: ", optarg);
+            break;
+        case GPUS:
+            if (!parse_number(optarg, &config.gpus))
+                return bad_input("--gpus: not a number of GPUs: ", optarg);
+            break;
+        case RESOURCES:
+            config.resources = optarg;
+            break;
+        case STORE:
+            if (!parse_number(optarg, &config.store_bytes))
+                return bad_input("--store: not a number of MiB: ", optarg);
+            config.store_bytes *= 1 << 20;
             break;
         case EMBEDDED:
             if (!parse_number(optarg, &fd)) return bad_input("--embedded-fd: not a descriptor: ", optarg);

@@ -13,6 +13,7 @@
 #include "runtime.h"
 
 #include "corral/actors/board.h"
+#include "corral/actors/hub.h"
 #include "corral/actors/peer.h"
 #include "corral/actors/spawner.h"
 #include "corral/net/node.h"
@@ -30,6 +31,7 @@ typedef enum node_watch_kind {
     WATCH_SESSION, // a driver's socket
     WATCH_PEER,    // a relayed actor's socket
     WATCH_STDERR,
+    WATCH_HUB,
 } node_watch_kind;
 
 typedef struct node_watch {
@@ -123,6 +125,8 @@ struct node {
     corral_channel to_head; // of a member
     bool joined;
     node_session *sessions;
+    corral_hub *hub; // NULL: nobody has needed it
+    node_watch hub_watch;
     uint64_t fragments_remote, fragments_told;
     int64_t beat_at_ns;
     int64_t network_at_ns; // when gRPC shall start, if it has not
@@ -141,6 +145,16 @@ void node_hear_head(node *n, const corral_envelope *envelope);
 void node_tell_head(node *n, Corral__V1__Envelope__BodyCase body_case, void *body);
 void node_describe(node *n, Corral__V1__NodeInfo *out_info); // texts belong to the node
 void node_beat(node *n);
+
+// node_hub.c: tasks, objects and actors of the runtime
+void node_hub_add(node *n, int socket); // takes the descriptor over
+void node_hub_turn(node *n);
+bool node_hub_exited(node *n, const corral_spawner_exit *exit_info);
+int64_t node_hub_next_wake(const node *n);
+void node_hub_finish(node *n);
+/// The words after --resources. Texts go into `text`.
+CORRAL_MUST_USE corral_status node_parse_resources(char *text, corral_resource *out_resources,
+                                                   size_t *out_count);
 
 // node_session.c: drivers, and members of a head
 CORRAL_MUST_USE corral_status node_session_open(node *n, int socket, bool embedding);

@@ -286,6 +286,10 @@ void node_session_receive(node_session *session)
         node_group_board(session, (uint32_t)news.message.tag, news.fds[0]);
         news.fds[0] = -1;
     }
+    if (news.message.kind == CORRAL_MESSAGE_CLIENT && session->known && news.fds[0] >= 0) {
+        node_hub_add(session->node, news.fds[0]);
+        news.fds[0] = -1;
+    }
     if (news.envelope != NULL) take_envelope(session, news.envelope, NULL, 0);
     corral_channel_news_finish(&news);
 }
@@ -307,10 +311,14 @@ static void answer_status(node *n, corral_rpc_question *question)
     if (request == NULL || !tokens_agree(request->token, n->token))
         reply.status = corral_fail(CORRAL_ERROR_REFUSED,
                                    "the token is not that of the node at %s; set CORRAL_TOKEN", n->address);
+    else if (strcmp(request->what, "runtime") == 0)
+        json = n->hub != NULL ? corral_hub_report(n->hub) : strdup("{}");
     else if (n->head == NULL)
         reply.status = corral_fail(CORRAL_ERROR_REFUSED, "the node at %s is not a head; its head is at %s",
                                    n->address, n->config->join);
     else if ((json = corral_head_status(n->head)) == NULL)
+        reply.status = corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for the status");
+    if (reply.status == CORRAL_OK && json == NULL)
         reply.status = corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for the status");
     reply.text = json != NULL ? json : corral_wire_text(corral_last_error());
     if (request != NULL) corral__v1__status_request__free_unpacked(request, NULL);

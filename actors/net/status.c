@@ -58,7 +58,7 @@ static corral_status open_reply(const uint8_t *bytes, size_t size, char **out_js
     return status;
 }
 
-corral_status corral_cluster_status(const char *address, const char *token, char **out_json)
+static corral_status ask(const char *address, const char *token, const char *what, char **out_json)
 {
     corral_address head;
     char used_token[CORRAL_TOKEN_SIZE];
@@ -66,6 +66,7 @@ corral_status corral_cluster_status(const char *address, const char *token, char
     if (status != CORRAL_OK) return status;
     Corral__V1__StatusRequest request = CORRAL__V1__STATUS_REQUEST__INIT;
     request.token = used_token;
+    request.what = corral_wire_text(what);
     uint8_t packed[64];
     const size_t packed_size = corral__v1__status_request__pack(&request, packed);
     uint8_t *reply = NULL;
@@ -76,4 +77,14 @@ corral_status corral_cluster_status(const char *address, const char *token, char
     status = open_reply(reply, size, out_json);
     free(reply);
     return status;
+}
+
+corral_status corral_cluster_status(const char *address, const char *token, char **out_json)
+{
+    return ask(address, token, "", out_json);
+}
+
+corral_status corral_cluster_runtime_status(const char *address, const char *token, char **out_json)
+{
+    return ask(address, token, "runtime", out_json);
 }

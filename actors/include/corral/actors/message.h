@@ -45,11 +45,36 @@ typedef enum corral_message_kind {
     CORRAL_MESSAGE_BOARD,    // group; the weights board's read-only descriptor
     CORRAL_MESSAGE_ACTOR_UP, // group, actor, incarnation; the actor's socket and its segment's read-only
                              // descriptor
+    CORRAL_MESSAGE_CLIENT,   // a driver hands over the other end of a client's socket
     // between an agent and its spawner
     CORRAL_MESSAGE_SPAWN,   // a program to start (tail: its words); answered by SPAWNED
     CORRAL_MESSAGE_SPAWNED, // its process id, or the reason (tail)
     CORRAL_MESSAGE_SIGNAL,  // to a child's process group
     CORRAL_MESSAGE_EXITED,  // a child, with its wait status
+    // between a client of the runtime and its hub: what the fields mean is in runtime/hub_private.h
+    CORRAL_MESSAGE_JOIN,     // a driver begins; answered by ADMITTED
+    CORRAL_MESSAGE_ADMITTED, // the first message to each client
+    CORRAL_MESSAGE_SUBMIT,   // a task, an actor, or a call of one
+    CORRAL_MESSAGE_RUN,      // the same to a worker
+    CORRAL_MESSAGE_DONE,     // its result
+    CORRAL_MESSAGE_PUT,      // an object of the client's own
+    CORRAL_MESSAGE_WANT,     // send these values when they are there
+    CORRAL_MESSAGE_VALUE,    // a value, or an error
+    CORRAL_MESSAGE_HOLD,     // a reference that came as an argument is kept
+    CORRAL_MESSAGE_DROP,     // references that are no longer held
+    CORRAL_MESSAGE_RESERVE,  // room for a segment; answered by RESERVED
+    CORRAL_MESSAGE_RESERVED,
+    CORRAL_MESSAGE_SEGMENT,   // it has been made: its read-only descriptor
+    CORRAL_MESSAGE_UNSEGMENT, // it is gone (to the hub), or will not be read again (from it)
+    CORRAL_MESSAGE_FREED,     // nobody needs this part of the writer's segment any more
+    CORRAL_MESSAGE_TRIM,      // empty segments are wanted back
+    CORRAL_MESSAGE_BLOCKED,   // a task waits for others: its CPUs may serve them
+    CORRAL_MESSAGE_UNBLOCKED, // it could go on; answered by RESUME
+    CORRAL_MESSAGE_RESUME,
+    CORRAL_MESSAGE_CANCEL, // to the hub, and from it to the worker that runs it
+    CORRAL_MESSAGE_KILL,   // an actor
+    CORRAL_MESSAGE_FIND,   // an actor by name; answered by FOUND
+    CORRAL_MESSAGE_FOUND,
     CORRAL_MESSAGE_KIND_COUNT
 } corral_message_kind;
 

@@ -30,10 +30,11 @@ typedef enum corral_transport {
 typedef struct corral_cluster corral_cluster;
 
 typedef struct corral_cluster_config {
-    const char *address; // "HOST:PORT" of the head, or NULL: an agent of our own, gone with us
-    unsigned slots;      // of our own agent: what this run asks for
-    const char *token;   // NULL: CORRAL_TOKEN, else the file that a head of this user on this host wrote
-    const char *faults;  // fault injection on gRPC messages, "" or NULL for none: see net/faults.h
+    const char *address;           // "HOST:PORT" of the head, or NULL: an agent of our own, gone with us
+    unsigned slots;                // of our own agent: what this run asks for
+    const char *const *node_flags; // of our own agent: more of its command line, ends with NULL; NULL: none
+    const char *token;  // NULL: CORRAL_TOKEN, else the file that a head of this user on this host wrote
+    const char *faults; // fault injection on gRPC messages, "" or NULL for none: see net/faults.h
     int64_t connect_timeout_ns;
 } corral_cluster_config;
 
@@ -125,6 +126,11 @@ corral_group_stats corral_group_get_stats(const corral_group *group);
 
 // --- looking at a cluster
 // --------------------------------------------------------------------------------------------
+
+/// What tasks, objects and actors are in the hub of one node (the head's by default), as JSON: see
+/// hub_report.c.
+CORRAL_MUST_USE corral_status corral_cluster_runtime_status(const char *address, const char *token,
+                                                            char **out_json);
 
 /// What `corral status --json` prints: {"cluster": ..., "nodes": [...], "actors": [...], "fragments_remote":
 /// n}. `address` NULL: the one running head of this user on this host. The caller frees `*out_json`.

@@ -18,6 +18,9 @@ typedef struct corral_node_config {
     const char *advertise; // what others dial, when it differs from `listen`; or NULL
     const char *join;      // the head's "HOST:PORT", or NULL: this node is the head
     double slots;          // CPU slots offered; < 0: the cores of this cgroup
+    double gpus;           // offered to tasks and actors of the runtime
+    const char *resources; // more of what is offered: "licence=2,camera=1"; NULL: none
+    double store_bytes;    // shared memory for objects; 0: 30 % of what is free
     const char *worker;    // the worker program; NULL: corral-worker beside this program
     const char *token;     // NULL: as in corral_cluster_config; a head makes one
     const char *faults;    // see net/faults.h
