@@ -14,5 +14,6 @@ extern const corral_env_type corral_env_blackjack, corral_env_cliff_walking,
     corral_env_cliff_walking_slippery, corral_env_frozen_lake, corral_env_frozen_lake8x8, corral_env_taxi;
 
 extern const corral_env_type corral_env_bricks, corral_env_chase;
+extern const corral_env_type corral_env_recall, corral_env_switchboard;
 
 #endif

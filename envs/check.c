@@ -248,8 +248,10 @@ static corral_status check_extensions(const corral_env_type *type)
     if (mask != NULL) {
         if (mask->size < sizeof *mask) return invalid(CORRAL_ENV_ACTION_MASK " is too small: set its size");
         if (mask->mask == NULL) return invalid(CORRAL_ENV_ACTION_MASK " needs mask");
-        if (type->spaces.action_count != 1 || type->spaces.action->kind != CORRAL_SPACE_DISCRETE)
-            return invalid(CORRAL_ENV_ACTION_MASK " is for one DISCRETE action");
+        bool has_choices = false;
+        for (uint32_t k = 0; k < type->spaces.action_count; k++)
+            has_choices |= type->spaces.action[k].kind != CORRAL_SPACE_BOX;
+        if (!has_choices) return invalid(CORRAL_ENV_ACTION_MASK " is for actions with choices");
     }
     return CORRAL_OK;
 }

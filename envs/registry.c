@@ -28,7 +28,8 @@ static const corral_env_type *const builtins[] = {
     &corral_env_cliff_walking, &corral_env_cliff_walking_slippery,
     &corral_env_frozen_lake,   &corral_env_frozen_lake8x8,
     &corral_env_mountain_car,  &corral_env_mountain_car_continuous,
-    &corral_env_pendulum,      &corral_env_taxi,
+    &corral_env_pendulum,      &corral_env_recall,
+    &corral_env_switchboard,   &corral_env_taxi,
 };
 enum { BUILTIN_COUNT = sizeof builtins / sizeof builtins[0] };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 The Corral authors
 
-/// The observation filter: normalisation by running statistics, per element.
+/// The observation filter: normalisation by running statistics, per element of what are numbers.
 ///
 ///   out = clip((x - mean) / sqrt(M2 / count + 1e-8), -c, c)
 ///
@@ -19,9 +19,9 @@ static const double variance_floor = 1e-8;
 corral_status policy_filter_init(policy_filter *filter, uint32_t size)
 {
     *filter = (policy_filter){.size = size};
-    filter->mean = calloc(size, sizeof *filter->mean);
-    filter->m2 = calloc(size, sizeof *filter->m2);
-    filter->inverse = calloc(size, sizeof *filter->inverse);
+    filter->mean = calloc((size_t)size + 1, sizeof *filter->mean);
+    filter->m2 = calloc((size_t)size + 1, sizeof *filter->m2);
+    filter->inverse = calloc((size_t)size + 1, sizeof *filter->inverse);
     if (filter->mean == NULL || filter->m2 == NULL || filter->inverse == NULL)
         return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for the statistics of %u observation elements",
                            size);
@@ -45,25 +45,49 @@ void policy_filter_refresh(policy_filter *filter)
     }
 }
 
-void policy_filter_merge(policy_filter *filter, size_t rows, const float *observation)
+/// One element of the statistics: element i of `part` in all rows.
+typedef struct column {
+    const corral_part *part;
+    const unsigned char *first; // row
+    size_t stride;
+    uint32_t i;
+} column;
+
+static inline double column_at(const column *c, size_t row)
+{
+    const unsigned char *at = c->first + row * c->stride;
+    if (c->part->dtype == CORRAL_PART_F32) return ((const float *)(const void *)(at + c->part->offset))[c->i];
+    return policy_number_at(c->part, at, c->i);
+}
+
+static void merge_column(policy_filter *filter, uint32_t index, const column *c, size_t rows)
+{
+    const double added = (double)rows, total = filter->count + added;
+    double sum = 0, m2 = 0;
+    for (size_t r = 0; r < rows; r++)
+        sum += column_at(c, r);
+    const double mean = sum / added;
+    for (size_t r = 0; r < rows; r++) {
+        const double deviation = column_at(c, r) - mean;
+        m2 += deviation * deviation;
+    }
+    const double shift = mean - filter->mean[index];
+    filter->mean[index] += shift * added / total;
+    filter->m2[index] += m2 + shift * shift * filter->count * added / total;
+}
+
+void policy_filter_merge(policy_filter *filter, const corral_policy_space *space, size_t rows,
+                         const void *observation)
 {
     if (rows == 0) return;
-    const double added = (double)rows, total = filter->count + added;
-    for (uint32_t i = 0; i < filter->size; i++) {
-        double sum = 0;
-        for (size_t r = 0; r < rows; r++)
-            sum += (double)observation[r * filter->size + i];
-        const double mean = sum / added;
-        double m2 = 0;
-        for (size_t r = 0; r < rows; r++) {
-            const double deviation = (double)observation[r * filter->size + i] - mean;
-            m2 += deviation * deviation;
-        }
-        const double shift = mean - filter->mean[i];
-        filter->mean[i] += shift * added / total;
-        filter->m2[i] += m2 + shift * shift * filter->count * added / total;
+    uint32_t index = 0;
+    for (uint32_t k = 0; k < space->part_count; k++) {
+        const corral_part *part = &space->part[k];
+        if (part->kind != CORRAL_PART_NUMBERS) continue;
+        for (uint32_t i = 0; i < part->count; i++, index++)
+            merge_column(filter, index, &(column){part, observation, space->row_bytes, i}, rows);
     }
-    filter->count = total;
+    filter->count += (double)rows;
     policy_filter_refresh(filter);
 }
 

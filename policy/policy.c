@@ -13,11 +13,27 @@
 
 // --- building ---------------------------------------------------------------------------------------------
 
+/// Whether a policy is more than one plain choice.
+static bool needs_heads(const corral_policy_config *config)
+{
+    return config->action.part_count > 0 || config->masked;
+}
+
 static corral_status check_config(const corral_policy_config *config)
 {
     if (config->observation_size == 0 || config->action_count == 0)
         return corral_fail(CORRAL_ERROR_INVALID,
                            "a policy needs at least one observation element and one action");
+    corral_status status = corral_policy_space_check(&config->observation);
+    if (status == CORRAL_OK) status = policy_actions_check(config);
+    if (status == CORRAL_OK && config->kind == CORRAL_POLICY_Q && needs_heads(config))
+        status = corral_fail(CORRAL_ERROR_UNSUPPORTED, "a Q-network takes one discrete action");
+    if (status != CORRAL_OK) return status;
+    if (config->observation.part_count > 0 &&
+        corral_policy_space_size(&config->observation) != config->observation_size)
+        return corral_fail(CORRAL_ERROR_INVALID,
+                           "a policy's observation has %zu elements, not the %u that it says",
+                           corral_policy_space_size(&config->observation), config->observation_size);
     if (config->hidden.count == 0 || config->hidden.count > CORRAL_SIZES_MAX)
         return corral_fail(CORRAL_ERROR_INVALID, "network.hidden: %u layers, 1 to %d are possible",
                            config->hidden.count, CORRAL_SIZES_MAX);
@@ -27,10 +43,9 @@ static corral_status check_config(const corral_policy_config *config)
     return CORRAL_OK;
 }
 
-static corral_status add_layer(corral_policy *policy, policy_tower *tower, const char *name, size_t in,
+corral_status policy_add_layer(corral_policy *policy, policy_layer *layer, const char *name, size_t in,
                                size_t out, corral_activation activation)
 {
-    policy_layer *layer = &tower->layer[tower->count++];
     *layer = (policy_layer){.in = in, .out = out, .activation = activation};
     if (out > policy->widest) policy->widest = out;
     char full[64];
@@ -39,6 +54,12 @@ static corral_status add_layer(corral_policy *policy, policy_tower *tower, const
     if (status != CORRAL_OK) return status;
     snprintf(full, sizeof full, "%s.bias", name);
     return corral_params_add(policy->params, full, 1, (size_t[]){out}, &layer->bias);
+}
+
+static corral_status add_layer(corral_policy *policy, policy_tower *tower, const char *name, size_t in,
+                               size_t out, corral_activation activation)
+{
+    return policy_add_layer(policy, &tower->layer[tower->count++], name, in, out, activation);
 }
 
 static corral_status add_hidden(corral_policy *policy, policy_tower *tower, const char *name, size_t *width)
@@ -84,8 +105,9 @@ static corral_status build_network(corral_policy *policy)
         status = add_hidden(policy, &policy->actor, "actor", &actor_width);
     }
     if (status == CORRAL_OK)
-        status =
-            add_layer(policy, &policy->actor, "policy", actor_width, config->action_count, CORRAL_LINEAR);
+        status = policy->general ? policy_heads_build(policy, actor_width)
+                                 : add_layer(policy, &policy->actor, "policy", actor_width,
+                                             config->action_count, CORRAL_LINEAR);
     if (status == CORRAL_OK && !config->shared)
         status = add_hidden(policy, &policy->critic, "critic", &critic_width);
     if (status == CORRAL_OK)
@@ -94,22 +116,25 @@ static corral_status build_network(corral_policy *policy)
     return status;
 }
 
+corral_status policy_init_layer(corral_policy *policy, const policy_layer *layer, double gain, uint64_t seed)
+{
+    const uint64_t key = corral_stream_key(seed, CORRAL_STREAM_INITIALISATION, layer->weight);
+    const uint64_t bias_key = corral_stream_key(seed, CORRAL_STREAM_INITIALISATION, layer->bias);
+    if (policy->config.initialisation != CORRAL_INIT_FAN_IN)
+        return corral_init_orthogonal(policy->params, layer->weight, gain, key);
+    const corral_status status = corral_init_uniform_fan_in(policy->params, layer->weight, layer->in, key);
+    if (status != CORRAL_OK) return status;
+    return corral_init_uniform_fan_in(policy->params, layer->bias, layer->in, bias_key);
+}
+
 static corral_status init_tower(corral_policy *policy, const policy_tower *tower, double head_gain,
                                 uint64_t seed)
 {
     corral_status status = CORRAL_OK;
     for (uint32_t i = 0; i < tower->count && status == CORRAL_OK; i++) {
         const policy_layer *layer = &tower->layer[i];
-        const uint64_t key = corral_stream_key(seed, CORRAL_STREAM_INITIALISATION, layer->weight);
-        const uint64_t bias_key = corral_stream_key(seed, CORRAL_STREAM_INITIALISATION, layer->bias);
-        if (policy->config.initialisation == CORRAL_INIT_FAN_IN) {
-            status = corral_init_uniform_fan_in(policy->params, layer->weight, layer->in, key);
-            if (status == CORRAL_OK)
-                status = corral_init_uniform_fan_in(policy->params, layer->bias, layer->in, bias_key);
-        } else {
-            const double gain = layer->activation == CORRAL_LINEAR ? head_gain : sqrt(2.0);
-            status = corral_init_orthogonal(policy->params, layer->weight, gain, key);
-        }
+        const double gain = layer->activation == CORRAL_LINEAR ? head_gain : sqrt(2.0);
+        status = policy_init_layer(policy, layer, gain, seed);
     }
     return status;
 }
@@ -119,9 +144,59 @@ static corral_status init_weights(corral_policy *policy, uint64_t seed)
     const double head_gain = policy->config.kind == CORRAL_POLICY_Q ? 1.0 : 0.01;
     corral_status status = init_tower(policy, &policy->trunk, 1.0, seed);
     if (status == CORRAL_OK) status = init_tower(policy, &policy->actor, head_gain, seed);
+    if (status == CORRAL_OK && policy->general) status = policy_heads_init(policy, seed);
     if (status == CORRAL_OK) status = init_tower(policy, &policy->critic, 1.0, seed);
     corral_params_refresh(policy->params);
     return status;
+}
+
+/// The observation's parts, also where it has none.
+static corral_policy_space layout_of(const corral_policy_config *config)
+{
+    if (config->observation.part_count > 0) return config->observation;
+    return (corral_policy_space){
+        .row_bytes = config->observation_size * (uint32_t)sizeof(float),
+        .part_count = 1,
+        .part = {{.kind = CORRAL_PART_NUMBERS, .dtype = CORRAL_PART_F32, .count = config->observation_size}}};
+}
+
+static uint32_t count_numbers(const corral_policy_space *space)
+{
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < space->part_count; k++)
+        if (space->part[k].kind == CORRAL_PART_NUMBERS) count += space->part[k].count;
+    return count;
+}
+
+size_t corral_policy_observation_bytes(const corral_policy_config *config)
+{
+    return config->observation.part_count > 0 ? config->observation.row_bytes
+                                              : config->observation_size * sizeof(float);
+}
+
+/// Rows of 256 that are very wide take much memory: fewer of them then.
+static size_t block_rows_for(size_t widest)
+{
+    enum { WIDE = 4096, FEW = 16 };
+    return widest > WIDE ? FEW : POLICY_BLOCK_ROWS;
+}
+
+static corral_status create_scratch(corral_policy *policy)
+{
+    const policy_actions *actions = &policy->actions;
+    corral_status status = CORRAL_OK;
+    policy->block_rows = block_rows_for(policy->widest);
+    for (int i = 0; i < (policy->general ? 1 : POLICY_SCRATCH) && status == CORRAL_OK; i++) {
+        const size_t bytes = policy->block_rows * policy->widest * sizeof(float);
+        policy->scratch[i] = aligned_alloc(64, (bytes + 63) / 64 * 64);
+        if (policy->scratch[i] == NULL)
+            status = corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for layers of %zu units", policy->widest);
+    }
+    if (status != CORRAL_OK || !policy->general) return status;
+    policy->noise_width = corral_policy_noise_width(&policy->config);
+    policy->row_scratch = calloc(actions->logits + 2 * actions->numbers, sizeof *policy->row_scratch);
+    if (policy->row_scratch == NULL) return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a policy");
+    return corral_tape_create(&policy->tape);
 }
 
 corral_status policy_create_uninitialised(const corral_policy_config *config, corral_policy **out_policy)
@@ -131,15 +206,15 @@ corral_status policy_create_uninitialised(const corral_policy_config *config, co
     corral_policy *policy = calloc(1, sizeof *policy);
     if (policy == NULL) return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a policy");
     policy->config = *config;
+    policy->layout = layout_of(config);
+    policy->general = config->kind == CORRAL_POLICY_ACTOR_CRITIC && needs_heads(config);
     status = corral_params_create(CORRAL_F32, &policy->params);
-    if (status == CORRAL_OK) status = policy_filter_init(&policy->filter, config->observation_size);
+    const uint32_t numbers = count_numbers(&policy->layout);
+    if (numbers == 0) policy->config.normalize_observation = false; // there is nothing to normalise
+    if (status == CORRAL_OK) status = policy_filter_init(&policy->filter, numbers);
+    if (status == CORRAL_OK && policy->general) status = policy_actions_init(&policy->actions, config);
     if (status == CORRAL_OK) status = build_network(policy);
-    for (int i = 0; i < POLICY_SCRATCH && status == CORRAL_OK; i++) {
-        const size_t bytes = POLICY_BLOCK_ROWS * policy->widest * sizeof(float);
-        policy->scratch[i] = aligned_alloc(64, (bytes + 63) / 64 * 64);
-        if (policy->scratch[i] == NULL)
-            status = corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for layers of %zu units", policy->widest);
-    }
+    if (status == CORRAL_OK) status = create_scratch(policy);
     if (status != CORRAL_OK) {
         corral_policy_destroy(policy);
         return status;
@@ -170,6 +245,9 @@ void corral_policy_destroy(corral_policy *policy)
     policy_filter_finish(&policy->filter);
     for (int i = 0; i < POLICY_SCRATCH; i++)
         free(policy->scratch[i]);
+    corral_tape_destroy(policy->tape);
+    free(policy->actions.sizes);
+    free(policy->row_scratch);
     free(policy);
 }
 
@@ -223,16 +301,15 @@ void policy_run_tower(const corral_policy *policy, const policy_tower *tower, si
     }
 }
 
-static void act_block(corral_policy *policy, size_t rows, const float *observation, const float *uniform,
-                      const corral_policy_output *out)
+static void act_block(corral_policy *policy, const corral_policy_input *in, const corral_policy_output *out)
 {
-    const size_t actions = policy->config.action_count;
+    const size_t actions = policy->config.action_count, rows = in->rows;
     float *x = policy->scratch[0];
     if (policy->config.kind == CORRAL_POLICY_Q) {
-        policy_act_q(policy, rows, observation, uniform, out);
+        policy_act_q(policy, rows, in->observation, in->noise, out);
         return;
     }
-    corral_policy_filter(policy, rows, observation, x);
+    corral_policy_filter(policy, rows, in->observation, x);
     if (policy->trunk.count > 0) {
         policy_run_tower(policy, &policy->trunk, rows, x, policy->scratch[3]);
         x = policy->scratch[3];
@@ -241,9 +318,9 @@ static void act_block(corral_policy *policy, size_t rows, const float *observati
     if (out->logits == NULL) return;
     policy_run_tower(policy, &policy->actor, rows, x, out->logits);
     if (out->action == NULL) return;
-    if (uniform != NULL) {
+    if (in->noise != NULL) {
         float *log_prob = out->log_prob != NULL ? out->log_prob : policy->scratch[1];
-        corral_categorical_sample(rows, actions, out->logits, uniform, out->action, log_prob);
+        corral_categorical_sample(rows, actions, out->logits, in->noise, out->action, log_prob);
     } else {
         corral_categorical_mode(rows, actions, out->logits, out->action);
         if (out->log_prob != NULL) {
@@ -256,46 +333,59 @@ static void act_block(corral_policy *policy, size_t rows, const float *observati
     }
     if (out->env_action != NULL)
         for (size_t r = 0; r < rows; r++)
-            out->env_action[r] = (int32_t)(out->action[r] + policy->config.action_start);
+            ((int32_t *)out->env_action)[r] = (int32_t)(out->action[r] + policy->config.action_start);
 }
 
-corral_status corral_policy_act(corral_policy *policy, size_t rows, const float *observation,
-                                const float *uniform, const corral_policy_output *out)
+/// The rows from `at` on.
+static corral_policy_output output_from(const corral_policy_config *config, const corral_policy_output *out,
+                                        size_t at)
 {
-    const size_t actions = policy->config.action_count;
+    return (corral_policy_output){
+        .action = out->action != NULL ? out->action + at * corral_policy_action_words(config) : NULL,
+        .env_action = out->env_action != NULL
+                          ? (char *)out->env_action + at * corral_policy_action_bytes(config)
+                          : NULL,
+        .log_prob = out->log_prob != NULL ? out->log_prob + at : NULL,
+        .logits = out->logits != NULL ? out->logits + at * config->action_count : NULL,
+        .value = out->value != NULL ? out->value + at : NULL,
+    };
+}
+
+corral_status corral_policy_act_on(corral_policy *policy, const corral_policy_input *in,
+                                   const corral_policy_output *out)
+{
+    const corral_policy_config *config = &policy->config;
     if (out->action == NULL && out->env_action != NULL)
         return corral_fail(CORRAL_ERROR_INVALID, "acting: env_action is wanted without action");
     if (out->logits == NULL && out->action != NULL)
         return corral_fail(CORRAL_ERROR_INVALID, "acting: actions are wanted without memory for logits");
-    for (size_t at = 0; at < rows; at += POLICY_BLOCK_ROWS) {
-        const size_t count = rows - at < POLICY_BLOCK_ROWS ? rows - at : POLICY_BLOCK_ROWS;
-        const corral_policy_output block = {
-            .action = out->action != NULL ? out->action + at : NULL,
-            .env_action = out->env_action != NULL ? out->env_action + at : NULL,
-            .log_prob = out->log_prob != NULL ? out->log_prob + at : NULL,
-            .logits = out->logits != NULL ? out->logits + at * actions : NULL,
-            .value = out->value != NULL ? out->value + at : NULL,
+    const size_t noise = corral_policy_noise_width(config), mask = corral_policy_mask_bytes(config);
+    for (size_t at = 0; at < in->rows; at += policy->block_rows) {
+        const corral_policy_input block = {
+            .rows = in->rows - at < policy->block_rows ? in->rows - at : policy->block_rows,
+            .observation = (const char *)in->observation + at * policy->layout.row_bytes,
+            .noise = in->noise != NULL ? in->noise + at * noise : NULL,
+            .mask = in->mask != NULL ? in->mask + at * mask : NULL,
         };
-        act_block(policy, count, observation + at * policy->config.observation_size,
-                  uniform != NULL ? uniform + at : NULL, &block);
+        const corral_policy_output to = output_from(config, out, at);
+        corral_status status = CORRAL_OK;
+        if (policy->general)
+            status = policy_act_heads(policy, &block, &to);
+        else
+            act_block(policy, &block, &to);
+        if (status != CORRAL_OK) return status;
     }
     return CORRAL_OK;
 }
 
+corral_status corral_policy_act(corral_policy *policy, size_t rows, const void *observation,
+                                const float *uniform, const corral_policy_output *out)
+{
+    const corral_policy_input in = {.rows = rows, .observation = observation, .noise = uniform};
+    return corral_policy_act_on(policy, &in, out);
+}
+
 // --- learning ---------------------------------------------------------------------------------------------
-
-void corral_policy_filter(const corral_policy *policy, size_t rows, const float *observation, float *out)
-{
-    if (policy->config.normalize_observation)
-        policy_filter_apply(&policy->filter, policy->config.observation_clip, rows, observation, out);
-    else if (out != observation)
-        memcpy(out, observation, rows * policy->config.observation_size * sizeof *out);
-}
-
-void corral_policy_filter_update(corral_policy *policy, size_t rows, const float *observation)
-{
-    if (policy->config.normalize_observation) policy_filter_merge(&policy->filter, rows, observation);
-}
 
 corral_moments corral_policy_returns(const corral_policy *policy)
 {
@@ -333,9 +423,34 @@ void corral_policy_graph(const corral_policy *policy, corral_tape *tape, size_t 
 
 bool corral_policy_halves(const corral_policy *policy, corral_span *out_actor, corral_span *out_critic)
 {
-    if (policy->config.kind != CORRAL_POLICY_ACTOR_CRITIC || policy->config.shared) return false;
+    if (policy->config.kind != CORRAL_POLICY_ACTOR_CRITIC || policy->config.shared || policy->general)
+        return false;
     const size_t cut = corral_params_entry(policy->params, policy->critic.layer[0].weight)->offset;
     *out_actor = (corral_span){0, cut};
     *out_critic = (corral_span){cut, corral_params_count(policy->params) - cut};
     return true;
+}
+
+void policy_graph_outputs(const corral_policy *policy, corral_tape *tape, size_t rows, const float *filtered,
+                          policy_outputs *out)
+{
+    corral_tensor *x =
+        corral_input(tape, CORRAL_F32, 2, (size_t[]){rows, policy->config.observation_size}, filtered);
+    x = graph_tower(&policy->trunk, x);
+    policy_heads_graph(policy, graph_tower(&policy->actor, x), out);
+    out->value = graph_tower(&policy->critic, x);
+}
+
+bool corral_policy_is_general(const corral_policy *policy)
+{
+    return policy->general;
+}
+
+void corral_policy_action_widths(const corral_policy *policy, size_t *out_choices, size_t *out_logits,
+                                 size_t *out_numbers)
+{
+    const size_t plain = policy->config.action_count;
+    *out_choices = policy->general ? policy->actions.choices : 1;
+    *out_logits = policy->general ? policy->actions.logits : plain;
+    *out_numbers = policy->actions.numbers;
 }

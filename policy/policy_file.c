@@ -111,6 +111,20 @@ void corral_policy_take(corral_policy *policy, const corral_policy *from, uint32
 static const char *const activation_names[] = {"linear", "tanh", "relu"};
 static const char *const kind_names[] = {"actor_critic", "q"};
 static const char *const initialisation_names[] = {"orthogonal", "fan_in"};
+static const char *const deviation_names[] = {"free", "state", "gsde"};
+
+/// What only actions of other kinds than one choice have. An action without parts and masks says nothing.
+static void action_to_json(cJSON *root, const corral_policy_config *config)
+{
+    policy_space_to_json(root, "action", &config->action);
+    if (config->masked) cJSON_AddBoolToObject(root, "masked", true);
+    if (config->action.part_count == 0) return;
+    cJSON_AddStringToObject(root, "deviation", deviation_names[config->deviation]);
+    cJSON_AddBoolToObject(root, "squash", config->squash);
+    cJSON_AddBoolToObject(root, "rescale", config->rescale);
+    cJSON_AddNumberToObject(root, "log_std_init", config->log_std_init);
+    cJSON_AddNumberToObject(root, "noise_every", config->noise_every > 0 ? config->noise_every : 1);
+}
 
 static char *config_to_json(const corral_policy_config *config)
 {
@@ -131,6 +145,8 @@ static char *config_to_json(const corral_policy_config *config)
         cJSON_AddStringToObject(root, "kind", kind_names[config->kind]);
         cJSON_AddBoolToObject(root, "dueling", config->dueling);
     }
+    policy_space_to_json(root, "observation", &config->observation);
+    action_to_json(root, config);
     char *text = cJSON_PrintUnformatted(root);
     cJSON_Delete(root);
     return text;
@@ -169,6 +185,23 @@ static bool read_hidden(const cJSON *root, corral_sizes *out_hidden)
     return true;
 }
 
+static bool action_from_json(const cJSON *root, corral_policy_config *config)
+{
+    if (!policy_space_from_json(root, "action", &config->action)) return false;
+    config->masked = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "masked"));
+    if (config->action.part_count == 0) return true;
+    const cJSON *log_std = cJSON_GetObjectItemCaseSensitive(root, "log_std_init");
+    int deviation;
+    if (!read_name(root, "deviation", deviation_names, 3, &deviation) || !cJSON_IsNumber(log_std) ||
+        !isfinite(log_std->valuedouble) || !read_count(root, "noise_every", UINT32_MAX, &config->noise_every))
+        return false;
+    config->deviation = (corral_deviation)deviation;
+    config->log_std_init = log_std->valuedouble;
+    config->squash = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "squash"));
+    config->rescale = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "rescale"));
+    return true;
+}
+
 static bool config_from_json(const char *text, corral_policy_config *out_config)
 {
     corral_policy_config config = {0};
@@ -177,14 +210,15 @@ static bool config_from_json(const char *text, corral_policy_config *out_config)
     const bool has_kind = cJSON_HasObjectItem(root, "kind"); // an actor-critic does not say it
     const cJSON *start = cJSON_GetObjectItemCaseSensitive(root, "action_start");
     const cJSON *clip = cJSON_GetObjectItemCaseSensitive(root, "observation_clip");
-    const bool good = root != NULL &&
-                      read_count(root, "observation_size", 1 << 24, &config.observation_size) &&
-                      read_count(root, "action_count", 1 << 20, &config.action_count) &&
-                      read_hidden(root, &config.hidden) &&
-                      read_name(root, "activation", activation_names, 3, &activation) &&
-                      read_name(root, "initialisation", initialisation_names, 2, &initialisation) &&
-                      (!has_kind || read_name(root, "kind", kind_names, 2, &kind)) && cJSON_IsNumber(start) &&
-                      fabs(start->valuedouble) <= 1e9 && cJSON_IsNumber(clip) && clip->valuedouble > 0;
+    const bool good =
+        root != NULL && read_count(root, "observation_size", 1 << 24, &config.observation_size) &&
+        read_count(root, "action_count", 1 << 20, &config.action_count) &&
+        read_hidden(root, &config.hidden) &&
+        policy_space_from_json(root, "observation", &config.observation) && action_from_json(root, &config) &&
+        read_name(root, "activation", activation_names, 3, &activation) &&
+        read_name(root, "initialisation", initialisation_names, 2, &initialisation) &&
+        (!has_kind || read_name(root, "kind", kind_names, 2, &kind)) && cJSON_IsNumber(start) &&
+        fabs(start->valuedouble) <= 1e9 && cJSON_IsNumber(clip) && clip->valuedouble > 0;
     if (good) {
         config.kind = (corral_policy_kind)kind;
         config.dueling = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "dueling"));
@@ -293,7 +327,9 @@ static bool fits_in(const corral_policy_config *config, size_t file_size)
         weights += previous * config->hidden.value[i];
         previous = config->hidden.value[i];
     }
-    return (weights + previous * config->action_count) * sizeof(float) <= file_size;
+    // The heads of an action with parts have about as many outputs as inputs, but not always.
+    const size_t outputs = config->action.part_count == 0 ? config->action_count : 1;
+    return (weights + previous * outputs) * sizeof(float) <= file_size;
 }
 
 corral_status corral_policy_read(const char *path, corral_policy **out_policy)

@@ -7,7 +7,7 @@
 
 #include "corral/policy/policy.h"
 
-/// Running mean and variance per observation element, and the frozen form that acting uses.
+/// Running mean and variance per number of an observation, and the frozen form that acting uses.
 typedef struct policy_filter {
     uint32_t size;
     double count;
@@ -20,7 +20,9 @@ corral_status policy_filter_init(policy_filter *filter, uint32_t size);
 void policy_filter_finish(policy_filter *filter);
 /// Recomputes what is derived, after `count`, `mean` or `m2` were written.
 void policy_filter_refresh(policy_filter *filter);
-void policy_filter_merge(policy_filter *filter, size_t rows, const float *observation);
+/// Of rows of raw observations.
+void policy_filter_merge(policy_filter *filter, const corral_policy_space *space, size_t rows,
+                         const void *observation);
 void policy_filter_apply(const policy_filter *filter, double clip, size_t rows, const float *observation,
                          float *out);
 
@@ -36,6 +38,33 @@ typedef struct policy_tower {
     uint32_t count;
 } policy_tower;
 
+/// What a policy's actions are made of, worked out from its configuration.
+typedef struct policy_actions {
+    size_t choices; // elements that are one of several
+    size_t *sizes;  // [choices] of how many
+    size_t logits;  // the sum of these
+    size_t numbers; // elements that are numbers
+} policy_actions;
+
+corral_status policy_actions_check(const corral_policy_config *config);
+corral_status policy_actions_init(policy_actions *actions, const corral_policy_config *config);
+
+/// What stands behind the hidden layers of a policy whose action is not just one choice.
+typedef struct policy_heads {
+    policy_layer logits, mean;
+    policy_layer log_std_layer; // deviations that are an output of the network
+    uint32_t log_std;           // the entry of all others
+} policy_heads;
+
+/// What a network says of a block of rows, on a tape. NULL where there are no choices, or no numbers.
+typedef struct policy_outputs {
+    corral_tensor *features; // [rows, last hidden layer] of the actor
+    corral_tensor *logits;   // [rows, logits]
+    corral_tensor *mean;     // [rows, numbers]
+    corral_tensor *log_std;  // [rows, numbers], or [numbers] where all rows share it
+    corral_tensor *value;    // [rows, 1]
+} policy_outputs;
+
 enum {
     POLICY_BLOCK_ROWS = 256, // acting works through its rows in blocks of this size
     POLICY_SCRATCH = 4, // buffers of that many rows: filtered observation, two that alternate, trunk's result
@@ -43,26 +72,57 @@ enum {
 
 struct corral_policy {
     corral_policy_config config;
+    corral_policy_space layout; // of observations, the plain case spelled out
     uint64_t version;
     corral_params *params;
     policy_filter filter;
     corral_moments returns;
-    double exploration;             // Q-networks: epsilon
-    policy_tower trunk;             // shared networks only: the hidden layers
-    policy_tower actor, critic;     // heads, with hidden layers of their own where nothing is shared; of a
-                                    // Q-network the worths, or (dueling) the advantages and the value
+    double exploration;         // Q-networks: epsilon
+    policy_tower trunk;         // shared networks only: the hidden layers
+    policy_tower actor, critic; // heads, with hidden layers of their own where nothing is shared; of a
+                                // Q-network the worths, or (dueling) the advantages and the value
+    bool general;           // `actor` ends with its hidden layers, and `heads` come behind; acts on `tape`
+    policy_actions actions; // of a general one, as are these:
+    policy_heads heads;
+    size_t noise_width;
+    corral_tape *tape;
+    float *row_scratch;             // [logits and twice the numbers]
+    size_t block_rows;              // that acting works through at a time
     size_t widest;                  // of all layers and the observation
     float *scratch[POLICY_SCRATCH]; // [POLICY_BLOCK_ROWS, widest]
 };
 
 /// The worths of the actions of `rows` <= POLICY_BLOCK_ROWS observations, then what `out` wants.
-void policy_act_q(corral_policy *policy, size_t rows, const float *observation, const float *uniform,
+void policy_act_q(corral_policy *policy, size_t rows, const void *observation, const float *uniform,
                   const corral_policy_output *out);
 
 /// Runs a tower over rows of `x`; hidden layers alternate between two scratch buffers, the last writes to
 /// `out`.
 void policy_run_tower(const corral_policy *policy, const policy_tower *tower, size_t rows, const float *x,
                       float *out);
+
+corral_status policy_add_layer(corral_policy *policy, policy_layer *layer, const char *name, size_t in,
+                               size_t out, corral_activation activation);
+corral_status policy_init_layer(corral_policy *policy, const policy_layer *layer, double gain, uint64_t seed);
+
+/// A general policy's network on a tape.
+void policy_graph_outputs(const corral_policy *policy, corral_tape *tape, size_t rows, const float *filtered,
+                          policy_outputs *out);
+corral_status policy_heads_build(corral_policy *policy, size_t features);
+corral_status policy_heads_init(corral_policy *policy, uint64_t seed);
+void policy_heads_graph(const corral_policy *policy, corral_tensor *features, policy_outputs *out);
+/// Acts on a block of rows.
+corral_status policy_act_heads(corral_policy *policy, const corral_policy_input *in,
+                               const corral_policy_output *out);
+
+/// Element i of a part of numbers in a row of raw observations, before the filter.
+double policy_number_at(const corral_part *part, const unsigned char *row, size_t i);
+
+/// A space as a member of a configuration, where it has parts.
+struct cJSON;
+void policy_space_to_json(struct cJSON *parent, const char *name, const corral_policy_space *space);
+/// Leaves `space` alone where there is no such member. False where it makes no sense.
+bool policy_space_from_json(const struct cJSON *parent, const char *name, corral_policy_space *space);
 
 /// A policy whose weights are all zero.
 corral_status policy_create_uninitialised(const corral_policy_config *config, corral_policy **out_policy);

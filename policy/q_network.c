@@ -33,7 +33,7 @@ static void explore(size_t rows, size_t actions, double epsilon, const float *un
     }
 }
 
-void policy_act_q(corral_policy *policy, size_t rows, const float *observation, const float *uniform,
+void policy_act_q(corral_policy *policy, size_t rows, const void *observation, const float *uniform,
                   const corral_policy_output *out)
 {
     const size_t actions = policy->config.action_count;
@@ -52,5 +52,5 @@ void policy_act_q(corral_policy *policy, size_t rows, const float *observation, 
     corral_categorical_mode(rows, actions, q, out->action);
     explore(rows, actions, uniform != NULL ? policy->exploration : 0, uniform, out->action, out->log_prob);
     for (size_t r = 0; out->env_action != NULL && r < rows; r++)
-        out->env_action[r] = (int32_t)(out->action[r] + policy->config.action_start);
+        ((int32_t *)out->env_action)[r] = (int32_t)(out->action[r] + policy->config.action_start);
 }

@@ -37,9 +37,11 @@ static bool place_columns(corral_fragment_layout *layout)
     const uint64_t rows = envs * spec->steps; // below 2^64, as is the next one
     const uint64_t rows_and_next = envs * (spec->steps + UINT64_C(1));
     const uint64_t logits_bytes = sizeof(float) * (uint64_t)spec->action_count;
+    const uint64_t action_bytes = sizeof(int32_t) * (uint64_t)corral_fragment_action_words(spec);
+    const uint64_t memories = envs * spec->memory_rows;
     uint64_t end = sizeof(corral_fragment_header);
     const bool fits = place(&end, rows_and_next, spec->observation_bytes, &layout->observation) &&
-                      place(&end, rows, sizeof(int32_t), &layout->action) &&
+                      place(&end, rows, action_bytes, &layout->action) &&
                       place(&end, rows, logits_bytes, &layout->logits) &&
                       place(&end, rows, sizeof(float), &layout->log_prob) &&
                       place(&end, rows_and_next, sizeof(float), &layout->value) &&
@@ -47,6 +49,8 @@ static bool place_columns(corral_fragment_layout *layout)
                       place(&end, rows, sizeof(uint8_t), &layout->terminated) &&
                       place(&end, rows, sizeof(uint8_t), &layout->truncated) &&
                       place(&end, rows, sizeof(uint8_t), &layout->valid) &&
+                      place(&end, rows, spec->mask_bytes, &layout->mask) &&
+                      place(&end, memories, spec->memory_bytes, &layout->memory) &&
                       place(&end, envs, spec->state_bytes, &layout->state) &&
                       place(&end, 1, CORRAL_FRAGMENT_TEXT, &layout->failure) &&
                       place(&end, rows, layout->ended_stride, &layout->ended);
@@ -63,7 +67,16 @@ corral_status corral_fragment_layout_init(const corral_fragment_spec *spec,
             "a fragment of %u environments, %u steps, %u bytes per observation and %u actions: "
             "none of these may be zero",
             spec->env_count, spec->steps, spec->observation_bytes, spec->action_count);
-    *out_layout = (corral_fragment_layout){.spec = *spec};
+    if (spec->memory_bytes % sizeof(float) != 0 || (spec->memory_bytes > 0) != (spec->memory_rows > 0) ||
+        spec->memory_rows > spec->steps)
+        return corral_fail(CORRAL_ERROR_INVALID,
+                           "a fragment with %u states of %u bytes of a recurrent policy in %u steps",
+                           spec->memory_rows, spec->memory_bytes, spec->steps);
+    *out_layout = (corral_fragment_layout){
+        .spec = *spec,
+        .run_count = 1,
+        .run = {{corral_fragment_action_words(spec), spec->action_count}},
+    };
     out_layout->ended_stride =
         (size_t)round_up(sizeof(corral_fragment_ended) + (uint64_t)spec->observation_bytes, RECORD_ALIGNMENT);
     if (place_columns(out_layout)) return CORRAL_OK;
@@ -72,4 +85,17 @@ corral_status corral_fragment_layout_init(const corral_fragment_spec *spec,
         "a fragment of %u environments, %u steps and %u bytes per observation would exceed 2^40 "
         "bytes; use fewer steps per fragment",
         spec->env_count, spec->steps, spec->observation_bytes);
+}
+
+void corral_fragment_layout_set_runs(corral_fragment_layout *layout, uint32_t count,
+                                     const corral_fragment_run *runs)
+{
+    uint64_t words = 0;
+    CORRAL_ASSERT(count <= CORRAL_FRAGMENT_RUNS);
+    for (uint32_t i = 0; i < count; i++) {
+        layout->run[i] = runs[i];
+        words += runs[i].words;
+    }
+    CORRAL_ASSERT(words == corral_fragment_action_words(&layout->spec));
+    layout->run_count = count;
 }

@@ -23,7 +23,9 @@ static bool same_spec(const corral_fragment_spec *a, const corral_fragment_spec 
 {
     return a->env_count == b->env_count && a->steps == b->steps &&
            a->observation_bytes == b->observation_bytes && a->action_count == b->action_count &&
-           a->state_bytes == b->state_bytes;
+           a->state_bytes == b->state_bytes && a->action_words == b->action_words &&
+           a->mask_bytes == b->mask_bytes && a->memory_rows == b->memory_rows &&
+           a->memory_bytes == b->memory_bytes;
 }
 
 static corral_status check_identity(const corral_fragment_header *header)
@@ -77,12 +79,36 @@ static corral_status bad_value(corral_status status, const corral_fragment *frag
                        row % steps);
 }
 
+static bool action_is_sound(const corral_fragment *fragment, const int32_t *words)
+{
+    const corral_fragment_layout *layout = fragment->layout;
+    for (uint32_t i = 0; i < layout->run_count; i++) {
+        const corral_fragment_run run = layout->run[i];
+        for (uint32_t k = 0; k < run.words; k++, words++) {
+            float number;
+            memcpy(&number, words, sizeof number);
+            // One comparison: a negative action is a large unsigned number.
+            if (run.choices > 0 ? (uint32_t)*words >= run.choices : !isfinite(number)) return false;
+        }
+    }
+    return true;
+}
+
+static bool all_flags(const uint8_t *flags, size_t count)
+{
+    uint8_t seen = 0;
+    for (size_t i = 0; i < count; i++)
+        seen |= flags[i];
+    return seen <= 1;
+}
+
 static corral_status check_indices(const corral_fragment *fragment, size_t rows)
 {
-    const uint32_t actions = fragment->header.spec.action_count;
+    const size_t words = corral_fragment_action_words(&fragment->header.spec);
+    if (!all_flags(fragment->mask, rows * fragment->header.spec.mask_bytes))
+        return corral_fail(CORRAL_ERROR_CORRUPT, "a fragment's action masks are not all 0 or 1");
     for (size_t row = 0; row < rows; row++) {
-        // One comparison: a negative action is a large unsigned number.
-        if ((uint32_t)fragment->action[row] >= actions)
+        if (!action_is_sound(fragment, fragment->action + row * words))
             return bad_value(CORRAL_ERROR_CORRUPT, fragment, "action", row);
         if (fragment->terminated[row] > 1)
             return bad_value(CORRAL_ERROR_CORRUPT, fragment, "terminated flag", row);
@@ -121,7 +147,11 @@ static corral_status check_row(const corral_fragment *fragment, size_t row)
 
 static corral_status check_rows(const corral_fragment *fragment, size_t rows)
 {
+    const corral_fragment_spec *spec = &fragment->header.spec;
+    const size_t memory = (size_t)spec->env_count * spec->memory_rows * (spec->memory_bytes / sizeof(float));
     corral_status status = CORRAL_OK;
+    if (!all_finite(fragment->memory, memory))
+        return corral_fail(CORRAL_ERROR_NOT_FINITE, "a fragment's states of the policy are not all finite");
     for (size_t row = 0; row < rows && status == CORRAL_OK; row++)
         if (fragment->valid[row]) status = check_row(fragment, row);
     return status;
@@ -199,6 +229,8 @@ static void set_columns(corral_fragment *fragment, const unsigned char *block)
     fragment->terminated = block + layout->terminated;
     fragment->truncated = block + layout->truncated;
     fragment->valid = block + layout->valid;
+    fragment->mask = block + layout->mask;
+    fragment->memory = (const float *)(const void *)(block + layout->memory);
     fragment->state = block + layout->state;
 }
 

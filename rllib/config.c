@@ -16,6 +16,7 @@
 static const char *const algorithms[] = {"ppo", "dqn", NULL};
 static const char *const transports[] = {"shared_memory", "grpc", NULL};
 static const char *const activations[] = {"tanh", "relu", NULL};
+static const char *const deviations[] = {"free", "state", "gsde", NULL};
 static const char *const initialisations[] = {"orthogonal", "fan_in", NULL};
 
 #define AT(member) offsetof(corral_train_config, member)
@@ -99,6 +100,17 @@ const corral_field corral_train_fields[] = {
          "Running mean and variance, frozen per policy version"),
     FLOAT("network.observation_clip", network.observation_clip, 1e-6, 1e9,
           "Bound of normalised observations"),
+    BOOL("network.action_mask", network.action_mask,
+         "Choices that the environment does not allow now are never made, where it says which"),
+    CHOICE("network.deviation", network.deviation, deviations,
+           "Deviation of an action's numbers: free (a weight each), state (the network says), gsde"),
+    BOOL("network.squash", network.squash, "An action's numbers go through tanh and fill their bounds"),
+    BOOL("network.rescale_action", network.rescale_action,
+         "-1 to 1 fills the bounds of an action's numbers; else they are as drawn; clipped either way"),
+    FLOAT("network.log_std_init", network.log_std_init, -20, 2,
+          "Logarithm of the deviation of an action's numbers, at the start"),
+    INT("network.noise_every", network.noise_every, 0, 1000000,
+        "Steps for which gsde keeps its noise; 0: as long as a rollout"),
     INT("ppo.steps", ppo.steps, 1, 1000000, "Steps per environment and iteration"),
     INT("ppo.minibatch", ppo.minibatch, 1, 1e9,
         "Rows of a minibatch; larger than the rollout: the whole rollout"),
@@ -196,7 +208,7 @@ corral_train_config corral_train_config_default(void)
         .seed = 1,
         .stop = {.target_return = INFINITY, .evaluations = 2, .steps = 1000000},
         .evaluation = {.every = 10000, .episodes = 20},
-        .network = {.hidden = {2, {64, 64}}, .observation_clip = 10},
+        .network = {.hidden = {2, {64, 64}}, .observation_clip = 10, .action_mask = true},
         .ppo = {.steps = 128,
                 .minibatch = 256,
                 .epochs = 10,
@@ -237,6 +249,22 @@ const char *corral_algorithm_name(int32_t algorithm)
     return algorithms[algorithm];
 }
 
+static corral_status check_actions(const corral_train_config *config, const environment_setup *setup)
+{
+    const corral_policy_space *action = &setup->spaces.action;
+    if (config->algorithm == CORRAL_ALGORITHM_DQN && action->part_count > 0)
+        return corral_fail(CORRAL_ERROR_UNSUPPORTED,
+                           "algorithm: dqn needs one Discrete action, which %s does not have; ppo plays it",
+                           setup->type->id);
+    for (uint32_t k = 0; config->network.squash && k < action->part_count; k++)
+        if (action->part[k].kind == CORRAL_PART_NUMBERS && isinf(action->part[k].high - action->part[k].low))
+            return corral_fail(
+                CORRAL_ERROR_INVALID,
+                "network.squash: numbers of the action of %s have no bounds to be squashed into",
+                setup->type->id);
+    return CORRAL_OK;
+}
+
 corral_status corral_train_config_check(const corral_train_config *config)
 {
     if (config->env[0] == '\0')
@@ -254,5 +282,6 @@ corral_status corral_train_config_check(const corral_train_config *config)
     environment_setup setup;
     char name[CORRAL_ENV_NAME_SIZE];
     status = corral_train_config_env(config, name);
-    return status == CORRAL_OK ? environment_setup_init(&setup, name, &config->env_params) : status;
+    if (status == CORRAL_OK) status = environment_setup_init(&setup, name, &config->env_params);
+    return status == CORRAL_OK ? check_actions(config, &setup) : status;
 }

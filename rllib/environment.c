@@ -77,37 +77,11 @@ static corral_status read_params(environment_setup *setup, const corral_pairs *p
     return CORRAL_OK;
 }
 
-static corral_status unusable(const corral_env_type *type, const char *what, const corral_space *space,
-                              const char *need)
-{
-    char *text = corral_space_describe(space);
-    const corral_status status = corral_fail(
-        CORRAL_ERROR_UNSUPPORTED, "%s: its %s space%s%s%s is not one that ppo can use; it needs %s", type->id,
-        what, text != NULL ? " (" : "", text != NULL ? text : "", text != NULL ? ")" : "", need);
-    free(text);
-    return status;
-}
-
-static corral_status check_spaces(environment_setup *setup)
-{
-    const corral_env_type *type = setup->type;
-    const corral_space *observation = type->spaces.observation, *action = type->spaces.action;
-    if (type->spaces.observation_count != 1 || observation->kind != CORRAL_SPACE_BOX ||
-        observation->dtype != CORRAL_SPACE_F32)
-        return unusable(type, "observation", observation, "one Box of f32");
-    if (type->spaces.action_count != 1 || action->kind != CORRAL_SPACE_DISCRETE || action->n > 1 << 20)
-        return unusable(type, "action", action, "one Discrete");
-    setup->observation_size = (uint32_t)corral_space_count(observation);
-    setup->action_count = (uint32_t)action->n;
-    setup->action_start = action->start;
-    return CORRAL_OK;
-}
-
 corral_status environment_setup_init(environment_setup *setup, const char *name, const corral_pairs *params)
 {
     *setup = (environment_setup){0};
     corral_status status = corral_fail_within(corral_env_find(name, &setup->type), "env");
     if (status == CORRAL_OK) status = read_params(setup, params);
-    if (status == CORRAL_OK) status = check_spaces(setup);
+    if (status == CORRAL_OK) status = environment_spaces_init(&setup->spaces, setup->type);
     return status;
 }

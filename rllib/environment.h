@@ -6,15 +6,14 @@
 #ifndef CORRAL_RLLIB_ENVIRONMENT_H
 #define CORRAL_RLLIB_ENVIRONMENT_H
 
+#include "spaces.h"
+
 #include "corral/base/config.h"
-#include "corral/env.h"
 
 typedef struct environment_setup {
     const corral_env_type *type;
-    double values[64];         // [type->param_count]
-    uint32_t observation_size; // floats
-    uint32_t action_count;
-    int64_t action_start;
+    double values[64]; // [type->param_count]
+    environment_spaces spaces;
 } environment_setup;
 
 /// The sentence names the key (env, env_params.NAME) or the space that cannot be used.

@@ -3,9 +3,10 @@
 
 #include "corral/rllib/evaluate.h"
 
+#include "spaces.h"
+
 #include "corral/base/rng.h"
 #include "corral/envs/batch.h"
-#include "corral/envs/registry.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,6 +24,7 @@ typedef struct share {
 typedef struct evaluation {
     const corral_evaluation_request *request;
     const corral_policy *policy;
+    environment_spaces spaces;
     share *shares;
     double *episode_return; // [episodes]
     uint32_t *length;       // [episodes]; 0: failed
@@ -33,8 +35,14 @@ typedef struct evaluation {
 typedef struct stage {
     corral_env_batch *batch;
     corral_policy *policy;
-    float *observation, *logits, *uniform;
-    int32_t *action, *env_action;
+    unsigned char *observation;
+    corral_env_rows observation_rows[SPACES_LEAVES_MAX];
+    float *logits, *noise;
+    uint8_t *mask;
+    int32_t *action;
+    unsigned char *env_action;
+    corral_env_rows action_rows[SPACES_LEAVES_MAX];
+    size_t noise_width;
     double *reward;
     uint8_t *terminated, *truncated, *failed, *done;
     corral_episode *ended;
@@ -46,9 +54,9 @@ static void stage_finish(stage *s)
 {
     corral_env_batch_destroy(s->batch);
     corral_policy_destroy(s->policy);
-    void *const memory[] = {s->observation, s->logits,     s->uniform,   s->action, s->env_action,
+    void *const memory[] = {s->observation, s->logits,     s->noise,     s->action, s->env_action,
                             s->reward,      s->terminated, s->truncated, s->failed, s->done,
-                            s->ended,       s->ended_row,  s->noise_key};
+                            s->ended,       s->ended_row,  s->noise_key, s->mask};
     for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)
         free(memory[i]);
 }
@@ -69,11 +77,13 @@ static corral_status stage_init(stage *s, const evaluation *e, uint32_t first, u
     corral_status status = corral_env_batch_create(&batch, &s->batch);
     if (status == CORRAL_OK) status = corral_policy_clone(e->policy, &s->policy);
     if (status != CORRAL_OK) return status;
-    s->observation = calloc((size_t)count * policy->observation_size, sizeof *s->observation);
+    s->observation = calloc(count, e->spaces.observation_bytes);
     s->logits = calloc((size_t)count * policy->action_count, sizeof *s->logits);
-    s->uniform = calloc(count, sizeof *s->uniform);
-    s->action = calloc(count, sizeof *s->action);
-    s->env_action = calloc(count, sizeof *s->env_action);
+    s->noise_width = corral_policy_noise_width(policy);
+    s->noise = calloc(count * s->noise_width, sizeof *s->noise);
+    s->mask = calloc(count, corral_policy_mask_bytes(policy) + 1);
+    s->action = calloc(count * corral_policy_action_words(policy), sizeof *s->action);
+    s->env_action = calloc(count, e->spaces.action_bytes);
     s->reward = calloc(count, sizeof *s->reward);
     s->terminated = calloc(count, 1);
     s->truncated = calloc(count, 1);
@@ -82,11 +92,14 @@ static corral_status stage_init(stage *s, const evaluation *e, uint32_t first, u
     s->ended = calloc(count, sizeof *s->ended);
     s->ended_row = calloc(count, sizeof *s->ended_row);
     s->noise_key = calloc(count, sizeof *s->noise_key);
-    if (s->observation == NULL || s->logits == NULL || s->uniform == NULL || s->action == NULL ||
-        s->env_action == NULL || s->reward == NULL || s->terminated == NULL || s->truncated == NULL ||
-        s->failed == NULL || s->done == NULL || s->ended == NULL || s->ended_row == NULL ||
-        s->noise_key == NULL)
+    if (s->observation == NULL || s->logits == NULL || s->noise == NULL || s->mask == NULL ||
+        s->action == NULL || s->env_action == NULL || s->reward == NULL || s->terminated == NULL ||
+        s->truncated == NULL || s->failed == NULL || s->done == NULL || s->ended == NULL ||
+        s->ended_row == NULL || s->noise_key == NULL)
         return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory to evaluate %u episodes", count);
+    environment_observation_rows(&e->spaces, s->observation, e->spaces.observation_bytes,
+                                 s->observation_rows);
+    environment_action_rows(&e->spaces, s->env_action, e->spaces.action_bytes, s->action_rows);
     for (uint32_t i = 0; i < count; i++)
         s->noise_key[i] = corral_stream_key(request->seed, CORRAL_STREAM_EVALUATION_ACTION,
                                             request->first_index + first + i);
@@ -97,23 +110,26 @@ static corral_status play_step(stage *s, const evaluation *e, share *sh, uint64_
 {
     const uint32_t first = sh->first, count = sh->count;
     const corral_policy_config *policy = corral_policy_get_config(s->policy);
-    if (e->request->stochastic)
-        for (uint32_t i = 0; i < count; i++)
-            s->uniform[i] = corral_stream_float(s->noise_key[i], step);
-    corral_status status = corral_policy_act(
-        s->policy, count, s->observation, e->request->stochastic ? s->uniform : NULL,
-        &(corral_policy_output){.action = s->action, .env_action = s->env_action, .logits = s->logits});
+    for (uint32_t i = 0; e->request->stochastic && i < count; i++)
+        corral_policy_draw(policy, s->noise_key[i], step, step == 0, s->noise + i * s->noise_width);
+    corral_status status = policy->masked ? corral_env_batch_masks(s->batch, s->mask) : CORRAL_OK;
     if (status != CORRAL_OK) return status;
-    const corral_env_rows actions = {s->env_action, sizeof *s->env_action};
-    const corral_env_rows rows = {s->observation, policy->observation_size * sizeof(float)};
-    corral_env_batch_step out = {.observation = &rows,
+    const corral_policy_input in = {.rows = count,
+                                    .observation = s->observation,
+                                    .noise = e->request->stochastic ? s->noise : NULL,
+                                    .mask = s->mask};
+    const corral_policy_output acted = {
+        .action = s->action, .env_action = s->env_action, .logits = s->logits};
+    status = corral_policy_act_on(s->policy, &in, &acted);
+    if (status != CORRAL_OK) return status;
+    corral_env_batch_step out = {.observation = s->observation_rows,
                                  .reward = s->reward,
                                  .terminated = s->terminated,
                                  .truncated = s->truncated,
                                  .ended = s->ended,
                                  .ended_row = s->ended_row,
                                  .failed = s->failed};
-    status = corral_env_batch_step_all(s->batch, &actions, &out);
+    status = corral_env_batch_step_all(s->batch, s->action_rows, &out);
     if (status != CORRAL_OK) return status;
     for (uint32_t k = 0; k < out.ended_count; k++) {
         const uint32_t row = s->ended_row[k];
@@ -137,9 +153,7 @@ static corral_status play(const evaluation *e, share *sh)
 {
     stage s = {0};
     corral_status status = stage_init(&s, e, sh->first, sh->count);
-    const corral_env_rows rows = {s.observation,
-                                  corral_policy_get_config(e->policy)->observation_size * sizeof(float)};
-    if (status == CORRAL_OK) status = corral_env_batch_reset(s.batch, &rows);
+    if (status == CORRAL_OK) status = corral_env_batch_reset(s.batch, s.observation_rows);
     uint32_t remaining = sh->count;
     for (uint64_t step = 0; status == CORRAL_OK && remaining > 0; step++)
         status = play_step(&s, e, sh, step, &remaining);
@@ -205,27 +219,15 @@ static void summarise(const evaluation *e, corral_evaluation_result *out)
     out->std_return = sqrt(m2 / out->episodes);
 }
 
-static corral_status check_fit(const corral_evaluation_request *request, const corral_policy_config *policy)
-{
-    const corral_env_spaces *spaces = &request->type->spaces;
-    if (request->episodes == 0) return corral_fail(CORRAL_ERROR_INVALID, "episodes: 0 is below 1");
-    if (spaces->observation_count != 1 || spaces->action_count != 1 ||
-        spaces->observation[0].dtype != CORRAL_SPACE_F32 || spaces->action[0].kind != CORRAL_SPACE_DISCRETE ||
-        corral_space_count(&spaces->observation[0]) != policy->observation_size ||
-        spaces->action[0].n != policy->action_count)
-        return corral_fail(
-            CORRAL_ERROR_INVALID,
-            "%s does not fit the policy, which takes %u observation elements and has %u actions",
-            request->type->id, policy->observation_size, policy->action_count);
-    return CORRAL_OK;
-}
-
 corral_status corral_evaluate(const corral_evaluation_request *request, const corral_policy *policy,
                               corral_evaluation_result *out_result)
 {
-    corral_status status = check_fit(request, corral_policy_get_config(policy));
-    if (status != CORRAL_OK) return status;
+    if (request->episodes == 0) return corral_fail(CORRAL_ERROR_INVALID, "episodes: 0 is below 1");
     evaluation e = {.request = request, .policy = policy};
+    corral_status status = environment_spaces_init(&e.spaces, request->type);
+    if (status == CORRAL_OK)
+        status = environment_spaces_fit(&e.spaces, request->type->id, corral_policy_get_config(policy));
+    if (status != CORRAL_OK) return status;
     e.episode_return = calloc(request->episodes, sizeof *e.episode_return);
     e.length = calloc(request->episodes, sizeof *e.length);
     if (e.episode_return == NULL || e.length == NULL)

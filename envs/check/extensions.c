@@ -7,6 +7,7 @@
 #include "trace.h"
 
 #include "corral/base/file.h"
+#include "corral/envs/batch.h"
 #include "corral/envs/registry.h"
 
 #include <math.h>
@@ -197,7 +198,7 @@ void corral_exam_picture(corral_exam *exam)
 static bool mask(stage *s, uint32_t environment)
 {
     const corral_env_action_mask *extended = extension(s->exam, CORRAL_ENV_ACTION_MASK);
-    const size_t n = (size_t)s->type->spaces.action->n;
+    const size_t n = corral_env_mask_bytes(&s->type->spaces);
     guarded bytes;
     uint32_t index, row;
     const void *handle = corral_stage_handle(s, environment, &index);
@@ -207,15 +208,14 @@ static bool mask(stage *s, uint32_t environment)
     extended->mask(handle, index, bytes.data);
     bool ok = corral_guarded_intact(&bytes, &row) ||
               STAGE_FAIL(s, environment, "mask writes more than its %zu bytes", n);
-    size_t allowed = 0;
     for (size_t a = 0; a < n && ok; a++) {
-        allowed += bytes.data[a];
         ok = bytes.data[a] <= 1 || STAGE_FAIL(s, environment,
                                               "mask[%zu] is %u (or was not written); it must "
                                               "be 0 or 1",
                                               a, bytes.data[a]);
     }
-    if (ok && allowed == 0) ok = STAGE_FAIL(s, environment, "the mask allows no action");
+    if (ok && !corral_env_mask_possible(&s->type->spaces, bytes.data))
+        ok = STAGE_FAIL(s, environment, "the mask allows no action");
     corral_guarded_destroy(&bytes);
     return ok;
 }

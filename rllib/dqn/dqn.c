@@ -26,7 +26,8 @@
 /// What one thread works in.
 typedef struct dqn_bench {
     corral_tape *tape;
-    float *observation, *next; // [LANES_BLOCK_ROWS, observation_size]
+    float *raw;                // [LANES_BLOCK_ROWS, raw_size]
+    float *observation, *next; // [LANES_BLOCK_ROWS, observation_size], filtered
     float *q_target;           // [LANES_BLOCK_ROWS, action_count]
     int32_t action[LANES_BLOCK_ROWS];
     float reward[LANES_BLOCK_ROWS], discount[LANES_BLOCK_ROWS], target[LANES_BLOCK_ROWS];
@@ -37,6 +38,7 @@ struct dqn {
     corral_dqn_config config;
     uint64_t run_seed;
     uint32_t steps;
+    size_t raw_size; // 4-byte words of a raw observation, which nobody but the policy looks into
     size_t observation_size, actions;
     corral_policy *policy, *target;
     corral_team *team;
@@ -72,10 +74,13 @@ static corral_status create_benches(dqn *d)
         dqn_bench *bench = &d->bench[i];
         corral_status status = corral_tape_create(&bench->tape);
         if (status != CORRAL_OK) return status;
+        bench->raw = create_rows(d->raw_size);
         bench->observation = create_rows(d->observation_size);
         bench->next = create_rows(d->observation_size);
         bench->q_target = create_rows(d->actions);
-        if (bench->observation == NULL || bench->next == NULL || bench->q_target == NULL) return no_memory();
+        if (bench->raw == NULL || bench->observation == NULL || bench->next == NULL ||
+            bench->q_target == NULL)
+            return no_memory();
     }
     return CORRAL_OK;
 }
@@ -92,7 +97,7 @@ static corral_status set_limits(dqn *d)
 
 static corral_status create_memory(dqn *d, uint32_t envs)
 {
-    const replay_config config = dqn_replay_config(&d->config, envs, d->observation_size * sizeof(float));
+    const replay_config config = dqn_replay_config(&d->config, envs, d->raw_size * sizeof(float));
     const size_t rows = (size_t)d->config.minibatch;
     d->draws = calloc(rows, sizeof *d->draws);
     d->error = calloc(rows, sizeof *d->error);
@@ -115,6 +120,7 @@ corral_status dqn_create(const corral_dqn_config *config, uint64_t run_seed, uin
     d->config = *config;
     d->run_seed = run_seed;
     d->steps = steps;
+    d->raw_size = corral_policy_observation_bytes(corral_policy_get_config(policy)) / sizeof(float);
     d->observation_size = corral_policy_get_config(policy)->observation_size;
     d->actions = corral_policy_get_config(policy)->action_count;
     d->policy = policy;
@@ -140,6 +146,7 @@ void dqn_destroy(dqn *d)
     if (d == NULL) return;
     for (unsigned i = 0; d->bench != NULL && i < corral_team_size(d->team); i++) {
         corral_tape_destroy(d->bench[i].tape);
+        free(d->bench[i].raw);
         free(d->bench[i].observation);
         free(d->bench[i].next);
         free(d->bench[i].q_target);
@@ -173,7 +180,7 @@ replay *dqn_replay(dqn *d)
 
 static void insert_environment(dqn *d, const corral_fragment *f, uint32_t e)
 {
-    const size_t width = d->observation_size, first = (size_t)e * d->steps;
+    const size_t width = d->raw_size, first = (size_t)e * d->steps;
     const float *observation = (const float *)(const void *)f->observation + (first + e) * width;
     for (uint32_t t = 0; t < d->steps; t++, observation += width) {
         const size_t row = first + t;
@@ -226,19 +233,21 @@ void dqn_targets(size_t rows, size_t actions, const float *reward, const float *
 
 static void gather_block(const dqn *d, dqn_bench *bench, size_t first, size_t count)
 {
-    const size_t width = d->observation_size;
+    const size_t width = d->raw_size;
     for (size_t i = 0; i < count; i++) {
         const replay_draw *draw = &d->draws[first + i];
         const replay_transition t = replay_at(d->replay, draw);
-        memcpy(bench->observation + i * width, t.observation, width * sizeof(float));
-        memcpy(bench->next + i * width, t.next, width * sizeof(float));
+        memcpy(bench->raw + i * width, t.observation, width * sizeof(float));
         bench->action[i] = t.action;
         bench->reward[i] = t.reward;
         bench->discount[i] = t.discount;
         bench->weight[i] = draw->weight;
     }
-    corral_policy_filter(d->policy, count, bench->observation, bench->observation);
-    corral_policy_filter(d->policy, count, bench->next, bench->next);
+    corral_policy_filter(d->policy, count, bench->raw, bench->observation);
+    for (size_t i = 0; i < count; i++)
+        memcpy(bench->raw + i * width, replay_at(d->replay, &d->draws[first + i]).next,
+               width * sizeof(float));
+    corral_policy_filter(d->policy, count, bench->raw, bench->next);
 }
 
 /// The worths of the actions at the next observations, without gradients; good until the tape's reset.

@@ -11,17 +11,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Larger ones are kept as the environments gave them only.
+static const size_t keep_bytes = (size_t)64 << 20;
+
 corral_status batch_init(batch *b, uint32_t envs, uint32_t steps, const corral_policy_config *policy)
 {
-    const size_t rows = (size_t)envs * steps, observation = rows * policy->observation_size;
+    const size_t rows = (size_t)envs * steps, bytes = corral_policy_observation_bytes(policy);
+    const bool same = policy->observation.part_count == 0 && !policy->normalize_observation;
+    const bool large =
+        policy->observation.part_count > 0 && policy->observation_size * sizeof(float) > keep_bytes / rows;
     *b = (batch){.envs = envs,
                  .steps = steps,
                  .observation_size = policy->observation_size,
+                 .observation_bytes = bytes,
                  .rows = rows,
-                 .actions = policy->action_count};
-    b->raw = calloc(observation, sizeof *b->raw);
-    b->observation = policy->normalize_observation ? calloc(observation, sizeof *b->observation) : b->raw;
-    b->action = calloc(rows, sizeof *b->action);
+                 .actions = policy->action_count,
+                 .action_words = (uint32_t)corral_policy_action_words(policy),
+                 .mask_bytes = (uint32_t)corral_policy_mask_bytes(policy),
+                 .general = policy->action.part_count > 0 || policy->masked};
+    b->raw = calloc(rows, bytes);
+    b->observation = same     ? (float *)(void *)b->raw
+                     : !large ? calloc(rows * policy->observation_size, sizeof *b->observation)
+                              : NULL;
+    b->action = calloc(rows * b->action_words, sizeof *b->action);
+    b->mask = calloc(rows, b->mask_bytes + 1);
     b->log_prob = calloc(rows, sizeof *b->log_prob);
     b->value = calloc(rows, sizeof *b->value);
     b->last_value = calloc(envs, sizeof *b->last_value);
@@ -32,10 +45,10 @@ corral_status batch_init(batch *b, uint32_t envs, uint32_t steps, const corral_p
     b->truncated = calloc(rows, 1);
     b->final_value = calloc(rows, sizeof *b->final_value);
     b->usable = calloc(rows, sizeof *b->usable);
-    if (b->raw == NULL || b->observation == NULL || b->action == NULL || b->log_prob == NULL ||
-        b->value == NULL || b->last_value == NULL || b->reward == NULL || b->advantage == NULL ||
-        b->target == NULL || b->terminated == NULL || b->truncated == NULL || b->final_value == NULL ||
-        b->usable == NULL) {
+    if (b->raw == NULL || (b->observation == NULL && !large) || b->action == NULL || b->mask == NULL ||
+        b->log_prob == NULL || b->value == NULL || b->last_value == NULL || b->reward == NULL ||
+        b->advantage == NULL || b->target == NULL || b->terminated == NULL || b->truncated == NULL ||
+        b->final_value == NULL || b->usable == NULL) {
         batch_finish(b);
         return corral_fail(CORRAL_ERROR_NO_MEMORY,
                            "no memory for %zu rows of a rollout; lower envs or ppo.steps", rows);
@@ -54,10 +67,10 @@ corral_status batch_keep_log_probs(batch *b)
 
 void batch_finish(batch *b)
 {
-    if (b->observation != b->raw) free(b->observation);
-    void *const memory[] = {b->raw,       b->action, b->log_prob,   b->value,     b->reward,
-                            b->advantage, b->target, b->terminated, b->truncated, b->final_value,
-                            b->log_probs, b->usable, b->episodes,   b->last_value};
+    if ((void *)b->observation != b->raw) free(b->observation);
+    void *const memory[] = {b->raw,       b->action, b->log_prob,   b->value,      b->reward,
+                            b->advantage, b->target, b->terminated, b->truncated,  b->final_value,
+                            b->log_probs, b->usable, b->episodes,   b->last_value, b->mask};
     for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)
         free(memory[i]);
     *b = (batch){0};
@@ -76,20 +89,22 @@ static corral_status reserve_episodes(batch *b, size_t count)
 
 static void gather_columns(batch *b, const corral_fragment *f, size_t first_row)
 {
-    const size_t rows = (size_t)f->header.spec.env_count * b->steps, width = b->observation_size;
-    memcpy(b->action + first_row, f->action, rows * sizeof *b->action);
+    const size_t rows = (size_t)f->header.spec.env_count * b->steps, bytes = b->observation_bytes;
+    memcpy(b->action + first_row * b->action_words, f->action, rows * b->action_words * sizeof *b->action);
+    memcpy(b->mask + first_row * b->mask_bytes, f->mask, rows * b->mask_bytes);
     memcpy(b->log_prob + first_row, f->log_prob, rows * sizeof *b->log_prob);
     memcpy(b->reward + first_row, f->reward, rows * sizeof *b->reward);
     memcpy(b->terminated + first_row, f->terminated, rows);
     memcpy(b->truncated + first_row, f->truncated, rows);
     memset(b->final_value + first_row, 0, rows * sizeof *b->final_value);
-    if (b->log_probs != NULL)
+    if (b->log_probs != NULL && b->general)
+        memcpy(b->log_probs + first_row * b->actions, f->logits, rows * b->actions * sizeof *b->log_probs);
+    else if (b->log_probs != NULL)
         corral_categorical_log_probs(rows, b->actions, f->logits, b->log_probs + first_row * b->actions);
-    for (size_t e = 0; e < f->header.spec.env_count;
-         e++) { // these columns have one row more: where it was cut
+    for (size_t e = 0; e < f->header.spec.env_count; e++) {
+        // These columns have one row more: where it was cut.
         const size_t row = first_row + e * b->steps, from = e * (b->steps + 1);
-        memcpy(b->raw + row * width, f->observation + from * width * sizeof(float),
-               b->steps * width * sizeof(float));
+        memcpy(b->raw + row * bytes, f->observation + from * bytes, b->steps * bytes);
         memcpy(b->value + row, f->value + from, b->steps * sizeof *b->value);
         b->last_value[f->header.env_begin + e] = f->value[from + b->steps];
     }
@@ -149,7 +164,8 @@ corral_status batch_gather(batch *b, const corral_fragment *fragments, uint32_t 
     // Fragments list their episodes by step and then environment; so does the whole round, however it was
     // cut.
     if (b->episode_count > 1) qsort(b->episodes, b->episode_count, sizeof *b->episodes, by_step);
-    if (b->observation != b->raw) corral_policy_filter(policy, b->rows, b->raw, b->observation);
+    if (b->observation != NULL && (void *)b->observation != b->raw)
+        corral_policy_filter(policy, b->rows, b->raw, b->observation);
     return CORRAL_OK;
 }
 

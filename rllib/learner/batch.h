@@ -24,16 +24,22 @@ typedef struct batch_episode {
 
 typedef struct batch {
     uint32_t envs, steps, observation_size;
-    size_t rows;        // envs x steps
-    float *raw;         // [rows, observation_size] as the environments gave them
-    float *observation; // the same, filtered; `raw` itself where nothing is filtered
-    int32_t *action;    // [rows] and so on
+    size_t rows; // envs x steps
+    size_t observation_bytes;
+    unsigned char *raw; // [rows, observation_bytes] as the environments gave them
+    float *observation; // [rows, observation_size] as the network sees them; `raw` itself where that is the
+                        // same, NULL where it would take too much memory: then whoever learns filters
+    bool general;       // actions with parts, or masks
+    uint32_t action_words, mask_bytes;
+    int32_t *action; // [rows, action_words]
+    uint8_t *mask;   // [rows, mask_bytes]
     float *log_prob, *value, *reward, *advantage, *target;
     float *last_value; // [envs] V of where the rollout was cut
     uint8_t *terminated, *truncated;
     float *final_value; // [rows], 0 but where an episode was cut off
     uint32_t actions;
-    float *log_probs; // [rows, actions] of every action under the policy that acted; NULL: not wanted
+    float *log_probs; // [rows, actions] of every action under the policy that acted; of actions with parts
+                      // the inputs of its distribution; NULL: not wanted
     uint32_t *usable; // indices of the rows that may be trained on, ascending
     size_t usable_count;
     batch_episode *episodes; // by (step, environment)

@@ -15,6 +15,8 @@
 /// gradient to the lane's block.
 #include "ppo.h"
 
+#include "taken.h"
+
 #include "../learner/lanes.h"
 
 #include "corral/base/rng.h"
@@ -30,6 +32,7 @@ typedef struct ppo_bench {
     corral_tape *tape;
     float *observation; // [LANES_BLOCK_ROWS, observation_size]
     float *log_probs;   // [LANES_BLOCK_ROWS, action_count]; NULL where the divergence is not penalised
+    ppo_taken *taken;   // for actions that are more than one plain choice, else NULL
     int32_t action[LANES_BLOCK_ROWS];
     float log_prob[LANES_BLOCK_ROWS], value[LANES_BLOCK_ROWS], advantage[LANES_BLOCK_ROWS],
         target[LANES_BLOCK_ROWS];
@@ -94,6 +97,9 @@ static corral_status create_benches(ppo *p)
         if (penalised) bench->log_probs = create_rows(policy->action_count);
         if (bench->observation == NULL || (penalised && bench->log_probs == NULL))
             return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for %u learner threads", threads);
+        if (corral_policy_is_general(p->policy))
+            status = ppo_taken_create(p->policy, LANES_BLOCK_ROWS, &bench->taken);
+        if (status != CORRAL_OK) return status;
     }
     return CORRAL_OK;
 }
@@ -141,6 +147,7 @@ void ppo_destroy(ppo *p)
         corral_tape_destroy(p->bench[i].tape);
         free(p->bench[i].observation);
         free(p->bench[i].log_probs);
+        ppo_taken_destroy(p->bench[i].taken);
     }
     free(p->bench);
     free(p->order[0]);
@@ -156,11 +163,17 @@ corral_optimizer *ppo_optimizer(ppo *p)
 
 // --- one lane ---------------------------------------------------------------------------------------------
 
-static void gather_observations(const batch *b, ppo_bench *bench, const uint32_t *rows, size_t count)
+static void gather_observations(const ppo *p, ppo_bench *bench, const uint32_t *rows, size_t count)
 {
+    const batch *b = p->batch;
     const size_t width = b->observation_size;
-    for (size_t i = 0; i < count; i++)
-        memcpy(bench->observation + i * width, b->observation + rows[i] * width, width * sizeof(float));
+    for (size_t i = 0; i < count; i++) {
+        float *to = bench->observation + i * width;
+        if (b->observation != NULL)
+            memcpy(to, b->observation + rows[i] * width, width * sizeof(float));
+        else
+            corral_policy_filter(p->policy, 1, b->raw + rows[i] * b->observation_bytes, to);
+    }
 }
 
 static void gather_actions(const ppo *p, ppo_bench *bench, const uint32_t *rows, size_t count)
@@ -168,7 +181,7 @@ static void gather_actions(const ppo *p, ppo_bench *bench, const uint32_t *rows,
     const batch *b = p->batch;
     for (size_t i = 0; i < count; i++) {
         const size_t row = rows[i];
-        bench->action[i] = b->action[row];
+        if (bench->taken == NULL) bench->action[i] = b->action[row];
         bench->log_prob[i] = b->log_prob[row];
         bench->advantage[i] = (b->advantage[row] - p->now.advantage_mean) * p->now.advantage_scale;
     }
@@ -211,15 +224,19 @@ static corral_status learn_block(void *context, const lanes_block *block)
     ppo_bench *bench = &p->bench[block->thread];
     const uint32_t *rows = p->now.rows + block->first;
     const bool acts = !p->halved || block->part == 0, judges = !p->halved || block->part == 1;
-    gather_observations(p->batch, bench, rows, block->count);
+    gather_observations(p, bench, rows, block->count);
     if (acts) gather_actions(p, bench, rows, block->count);
     if (judges) gather_values(p->batch, bench, rows, block->count);
     const corral_ppo_terms terms = terms_of(p, bench);
     corral_tensor *logits = NULL, *value = NULL;
+    corral_ppo_stats *stats = &p->lane[block->part][block->lane].stats;
     corral_tape_reset(bench->tape, corral_policy_params(p->policy), block->gradient);
+    if (bench->taken != NULL)
+        return corral_backward(ppo_taken_loss(bench->taken, p->batch, bench->tape, rows, block->count,
+                                              bench->observation, &terms, stats));
     corral_policy_graph(p->policy, bench->tape, block->count, bench->observation, acts ? &logits : NULL,
                         judges ? &value : NULL);
-    return corral_backward(corral_ppo_loss(logits, value, &terms, &p->lane[block->part][block->lane].stats));
+    return corral_backward(corral_ppo_loss(logits, value, &terms, stats));
 }
 
 // --- the next minibatch -----------------------------------------------------------------------------------

@@ -19,15 +19,20 @@ struct rollout_slice {
     corral_env_batch *batch;
     corral_fragment_layout layout;
     uint32_t env_begin, env_count;
-    uint32_t observation_size;
-    bool started;         // reset or loaded
-    uint64_t next_step;   // of each environment
+    corral_env_rows observation_rows[SPACES_LEAVES_MAX]; // of `observation`, per leaf
+    bool started;                                        // reset or loaded
+    uint64_t next_step;                                  // of each environment
     double exploration;   // share of exploring actions in the fragment that was asked for
     uint64_t *action_key; // [env] stream of action noise
     // one step of all environments
-    float *observation; // [env, observation_size]: what is acted on next
-    int32_t *action, *env_action;
-    float *uniform, *log_prob, *logits, *value;
+    unsigned char *observation;                     // [env, observation bytes]: what is acted on next
+    int32_t *action;                                // [env, action words]
+    unsigned char *env_action;                      // [env, action bytes]
+    corral_env_rows action_rows[SPACES_LEAVES_MAX]; // of `env_action`, per leaf
+    uint8_t *mask;                                  // [env, mask bytes]
+    size_t noise_width;
+    float *noise, *log_prob, *logits, *value;
+    bool noise_is_fresh; // it does not hold that of the step before
     double *reward;
     uint8_t *terminated, *truncated, *failed;
     uint32_t *episode_start; // [env] step of this fragment at which the open episode began
@@ -77,6 +82,22 @@ static corral_status create_batch(const rollout_config *config, const environmen
     return corral_env_batch_create(&batch, out_batch);
 }
 
+/// The words of an action: its choices, then its numbers.
+static void set_runs(const corral_policy_space *action, corral_fragment_layout *layout)
+{
+    corral_fragment_run runs[CORRAL_FRAGMENT_RUNS];
+    uint32_t count = 0, numbers = 0;
+    for (uint32_t k = 0; k < action->part_count; k++) {
+        const corral_part *part = &action->part[k];
+        if (part->kind == CORRAL_PART_NUMBERS)
+            numbers += part->count;
+        else
+            runs[count++] = (corral_fragment_run){part->count, part->choices};
+    }
+    if (numbers > 0) runs[count++] = (corral_fragment_run){numbers, 0};
+    corral_fragment_layout_set_runs(layout, count, runs);
+}
+
 static corral_status layout_of(const rollout_config *config, const environment_setup *setup,
                                const corral_env_batch *batch, uint32_t env_count,
                                corral_fragment_layout *out_layout)
@@ -84,11 +105,16 @@ static corral_status layout_of(const rollout_config *config, const environment_s
     const corral_fragment_spec spec = {
         .env_count = env_count,
         .steps = config->steps,
-        .observation_bytes = setup->observation_size * (uint32_t)sizeof(float),
-        .action_count = setup->action_count,
+        .observation_bytes = setup->spaces.observation_bytes,
+        .action_count = setup->spaces.action_count,
         .state_bytes = (uint32_t)corral_env_batch_state_size(batch),
+        .action_words = (uint32_t)corral_policy_action_words(&config->policy),
+        .mask_bytes = (uint32_t)corral_policy_mask_bytes(&config->policy),
     };
-    return corral_fragment_layout_init(&spec, out_layout);
+    const corral_status status = corral_fragment_layout_init(&spec, out_layout);
+    if (status == CORRAL_OK && config->policy.action.part_count > 0)
+        set_runs(&config->policy.action, out_layout);
+    return status;
 }
 
 corral_status rollout_fragment_layout(const rollout_config *config, const environment_setup *setup,
@@ -116,10 +142,11 @@ static size_t cut_arrays(rollout_slice *s, char *memory)
         used += ((count) * sizeof *s->array + 63) / 64 * 64;                                                 \
     } while (0)
     CUT(action_key, n);
-    CUT(observation, n * s->observation_size);
-    CUT(action, n);
-    CUT(env_action, n);
-    CUT(uniform, n);
+    CUT(observation, n * s->layout.spec.observation_bytes);
+    CUT(action, n * s->layout.spec.action_words);
+    CUT(env_action, n * s->setup->spaces.action_bytes);
+    CUT(mask, n * s->layout.spec.mask_bytes);
+    CUT(noise, n * s->noise_width);
     CUT(log_prob, n);
     CUT(logits, n * actions);
     CUT(value, n);
@@ -143,7 +170,8 @@ corral_status rollout_slice_create(const rollout_config *config, const environme
     slice->setup = setup;
     slice->env_begin = env_begin;
     slice->env_count = env_count;
-    slice->observation_size = setup->observation_size;
+    slice->noise_width = corral_policy_noise_width(&config->policy);
+    slice->noise_is_fresh = true;
     corral_status status = create_batch(config, setup, env_begin, env_count, &slice->batch);
     if (status == CORRAL_OK) status = layout_of(config, setup, slice->batch, env_count, &slice->layout);
     if (status == CORRAL_OK) {
@@ -155,6 +183,10 @@ corral_status rollout_slice_create(const rollout_config *config, const environme
         } else {
             memset(slice->memory, 0, size);
             cut_arrays(slice, slice->memory);
+            environment_observation_rows(&setup->spaces, slice->observation, setup->spaces.observation_bytes,
+                                         slice->observation_rows);
+            environment_action_rows(&setup->spaces, slice->env_action, setup->spaces.action_bytes,
+                                    slice->action_rows);
         }
     }
     if (status != CORRAL_OK) {
@@ -199,7 +231,7 @@ corral_status rollout_slice_seek(rollout_slice *slice, const rollout_request *re
 {
     const size_t states = (size_t)slice->env_count * slice->layout.spec.state_bytes;
     const size_t observations = (size_t)slice->env_count * slice->layout.spec.observation_bytes;
-    const corral_env_rows rows = {slice->observation, slice->layout.spec.observation_bytes};
+    const corral_env_rows *rows = slice->observation_rows;
     corral_status status = CORRAL_OK;
     slice->exploration = request->exploration;
     if (request->state_bytes > 0) {
@@ -207,11 +239,11 @@ corral_status rollout_slice_seek(rollout_slice *slice, const rollout_request *re
             return corral_fail(CORRAL_ERROR_CORRUPT, "a request's state has %u bytes where %zu are expected",
                                request->state_bytes, states + observations);
         memcpy(slice->observation, (const char *)state + states, observations);
-        status = corral_env_batch_load(slice->batch, state, states, &rows);
+        status = corral_env_batch_load(slice->batch, state, states, rows);
     } else if (slice->started && slice->next_step == request->first_step) {
         return CORRAL_OK;
     } else if (request->first_step == 0) {
-        status = start_anew(slice, &rows);
+        status = start_anew(slice, rows);
     } else {
         return corral_fail(
             CORRAL_ERROR_STALE,
@@ -220,6 +252,7 @@ corral_status rollout_slice_seek(rollout_slice *slice, const rollout_request *re
             (unsigned long long)request->first_step);
     }
     slice->started = status == CORRAL_OK;
+    slice->noise_is_fresh = true;
     slice->next_step = request->first_step;
     return status;
 }
@@ -235,13 +268,14 @@ static void store_observations(const rollout_slice *s, void *block, uint32_t t)
 {
     const size_t bytes = s->layout.spec.observation_bytes, rows = (size_t)s->layout.spec.steps + 1;
     for (uint32_t i = 0; i < s->env_count; i++)
-        memcpy(column(block, s->layout.observation) + (i * rows + t) * bytes,
-               s->observation + (size_t)i * s->observation_size, bytes);
+        memcpy(column(block, s->layout.observation) + (i * rows + t) * bytes, s->observation + i * bytes,
+               bytes);
 }
 
 static void store_step(const rollout_slice *s, void *block, uint32_t t)
 {
     const size_t steps = s->layout.spec.steps, actions = s->layout.spec.action_count;
+    const size_t words = s->layout.spec.action_words, masks = s->layout.spec.mask_bytes;
     int32_t *action = (void *)column(block, s->layout.action);
     float *logits = (void *)column(block, s->layout.logits),
           *log_prob = (void *)column(block, s->layout.log_prob);
@@ -251,7 +285,8 @@ static void store_step(const rollout_slice *s, void *block, uint32_t t)
             *valid = (void *)column(block, s->layout.valid);
     for (size_t i = 0; i < s->env_count; i++) {
         const size_t at = i * steps + t;
-        action[at] = s->action[i];
+        memcpy(action + at * words, s->action + i * words, words * sizeof *action);
+        memcpy(column(block, s->layout.mask) + at * masks, s->mask + i * masks, masks);
         memcpy(logits + at * actions, s->logits + i * actions, actions * sizeof *logits);
         log_prob[at] = s->log_prob[i];
         value[i * (steps + 1) + t] = s->value[i];
@@ -307,8 +342,8 @@ static corral_status value_of_cut(rollout_slice *s, corral_policy *policy, void 
         corral_fragment_ended record;
         memcpy(&record, at, sizeof record);
         if (record.terminated) continue;
-        corral_status status = corral_policy_act(policy, 1, (const float *)(const void *)(at + sizeof record),
-                                                 NULL, &(corral_policy_output){.value = &record.final_value});
+        corral_status status = corral_policy_act(policy, 1, at + sizeof record, NULL,
+                                                 &(corral_policy_output){.value = &record.final_value});
         if (status != CORRAL_OK) return status;
         memcpy(at, &record, sizeof record);
     }
@@ -338,24 +373,31 @@ static corral_status play_step(rollout_slice *s, corral_policy *policy, void *bl
                                uint32_t *ended_count, uint32_t *failed_count)
 {
     for (uint32_t i = 0; i < s->env_count; i++)
-        s->uniform[i] = corral_stream_float(s->action_key[i], s->next_step + t);
-    corral_status status = corral_policy_act(policy, s->env_count, s->observation, s->uniform,
-                                             &(corral_policy_output){.action = s->action,
-                                                                     .env_action = s->env_action,
-                                                                     .log_prob = s->log_prob,
-                                                                     .logits = s->logits,
-                                                                     .value = s->value});
+        corral_policy_draw(&s->config->policy, s->action_key[i], s->next_step + t, s->noise_is_fresh,
+                           s->noise + i * s->noise_width);
+    s->noise_is_fresh = false;
+    corral_status status =
+        s->layout.spec.mask_bytes > 0 ? corral_env_batch_masks(s->batch, s->mask) : CORRAL_OK;
+    if (status != CORRAL_OK) return status;
+    const corral_policy_input in = {
+        .rows = s->env_count, .observation = s->observation, .noise = s->noise, .mask = s->mask};
+    const corral_policy_output out = {.action = s->action,
+                                      .env_action = s->env_action,
+                                      .log_prob = s->log_prob,
+                                      .logits = s->logits,
+                                      .value = s->value};
+    status = corral_policy_act_on(policy, &in, &out);
     if (status != CORRAL_OK) return status;
     store_observations(s, block, t);
 
-    const corral_env_rows actions = {s->env_action, sizeof *s->env_action};
-    const corral_env_rows observation = {s->observation, s->layout.spec.observation_bytes};
-    const corral_env_rows final = {column(block, s->layout.ended + *ended_count * s->layout.ended_stride) +
-                                       sizeof(corral_fragment_ended),
-                                   s->layout.ended_stride};
+    corral_env_rows final[SPACES_LEAVES_MAX];
+    environment_observation_rows(&s->setup->spaces,
+                                 column(block, s->layout.ended + *ended_count * s->layout.ended_stride) +
+                                     sizeof(corral_fragment_ended),
+                                 s->layout.ended_stride, final);
     corral_env_batch_step step = {
-        .observation = &observation,
-        .final_observation = &final,
+        .observation = s->observation_rows,
+        .final_observation = final,
         .reward = s->reward,
         .terminated = s->terminated,
         .truncated = s->truncated,
@@ -363,7 +405,7 @@ static corral_status play_step(rollout_slice *s, corral_policy *policy, void *bl
         .ended_row = s->ended_row,
         .failed = s->failed,
     };
-    status = corral_env_batch_step_all(s->batch, &actions, &step);
+    status = corral_env_batch_step_all(s->batch, s->action_rows, &step);
     if (status != CORRAL_OK) return status;
     store_step(s, block, t);
     store_ended(s, block, t, *ended_count, step.ended_count);

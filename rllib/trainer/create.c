@@ -28,9 +28,14 @@ static corral_policy_config policy_config_of(const corral_train_config *config,
     memset(&policy, 0, sizeof policy); // its bytes travel to the workers
     policy.kind = algorithms[config->algorithm]->policy;
     policy.dueling = policy.kind == CORRAL_POLICY_Q && config->dqn.dueling;
-    policy.observation_size = setup->observation_size;
-    policy.action_count = setup->action_count;
-    policy.action_start = setup->action_start;
+    const bool masked = policy.kind == CORRAL_POLICY_ACTOR_CRITIC && network->action_mask;
+    environment_spaces_describe(&setup->spaces, masked, &policy);
+    policy.deviation = (corral_deviation)network->deviation;
+    policy.squash = network->squash;
+    policy.rescale = network->rescale_action;
+    policy.log_std_init = network->log_std_init;
+    policy.noise_every = (uint32_t)(network->noise_every > 0 ? network->noise_every
+                                                             : corral_train_config_rollout_steps(config));
     policy.hidden = network->hidden;
     policy.activation = network->activation == 0 ? CORRAL_TANH : CORRAL_RELU;
     policy.shared = network->shared;

@@ -8,6 +8,9 @@
 
 #include "player.h"
 
+#include "spaces.h"
+
+#include "corral/core/distributions.h"
 #include "corral/envs/registry.h"
 
 #include <math.h>
@@ -27,6 +30,7 @@ typedef struct leaf_memory {
 struct player {
     player_config config;
     double *values;
+    environment_spaces spaces; // filled where there is a policy
     corral_env_batch *batch;
     bool exact; // states are whole
     leaf_memory observation, final_observation, action;
@@ -37,14 +41,19 @@ struct player {
     char *ending; // [state_size] of the last moment of an episode, saved inside the step
     corral_status ending_status;
     scene scene;
-    float *logits, *shares; // [action count]
-    int32_t choice;
+    float *logits, *shares; // [action count] of the policy
+    float *noise;
+    uint8_t *mask;
+    int32_t *words; // of the action that the policy would take now
+    int32_t choice; // the same where it is one plain choice, else -1
     float value;
 };
 
 // --- memory -----------------------------------------------------------------------------------------------
 
-static corral_status leaves_init(leaf_memory *m, const corral_space *leaves, uint32_t count)
+/// `offset` NULL: each leaf begins at a multiple of 16 bytes.
+static corral_status leaves_init(leaf_memory *m, const corral_space *leaves, uint32_t count,
+                                 const uint32_t *offset)
 {
     m->rows = calloc(count + 1, sizeof *m->rows);
     m->count = count;
@@ -52,10 +61,11 @@ static corral_status leaves_init(leaf_memory *m, const corral_space *leaves, uin
         m->size += (corral_space_bytes(&leaves[i]) + 15) / 16 * 16;
     m->bytes = calloc(1, m->size + 16);
     if (m->rows == NULL || m->bytes == NULL) return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory to play");
-    size_t offset = 0;
+    size_t end = 0;
     for (uint32_t i = 0; i < count; i++) {
-        m->rows[i] = (corral_env_rows){m->bytes + offset, corral_space_bytes(&leaves[i])};
-        offset += (corral_space_bytes(&leaves[i]) + 15) / 16 * 16;
+        m->rows[i] =
+            (corral_env_rows){m->bytes + (offset != NULL ? offset[i] : end), corral_space_bytes(&leaves[i])};
+        end += (corral_space_bytes(&leaves[i]) + 15) / 16 * 16;
     }
     return CORRAL_OK;
 }
@@ -156,13 +166,26 @@ static corral_status consult(player *p)
 {
     p->choice = -1;
     if (p->config.policy == NULL) return CORRAL_OK;
-    const float uniform = noise(p, 0);
-    const corral_status status = corral_policy_act(
-        p->config.policy, 1, (const float *)p->observation.rows[0].data,
-        p->config.stochastic ? &uniform : NULL,
-        &(corral_policy_output){.action = &p->choice, .logits = p->logits, .value = &p->value});
+    const corral_policy_config *policy = corral_policy_get_config(p->config.policy);
+    const moment *m = &p->moments[p->cursor];
+    const uint64_t key = corral_stream_key(p->config.seed, CORRAL_STREAM_EVALUATION_ACTION, m->episode);
+    if (p->config.stochastic) corral_policy_draw(policy, key, m->step, true, p->noise);
+    // After an end the batch has begun another episode: its masks are not of this moment.
+    const bool masked = policy->masked && !m->ended;
+    corral_status status = masked ? corral_env_batch_masks(p->batch, p->mask) : CORRAL_OK;
     if (status != CORRAL_OK) return status;
-    (is_q(p) ? compare : soften)(p->logits, player_action_count(p), p->shares);
+    const corral_policy_input in = {.rows = 1,
+                                    .observation = p->observation.bytes,
+                                    .noise = p->config.stochastic ? p->noise : NULL,
+                                    .mask = masked ? p->mask : NULL};
+    status = corral_policy_act_on(
+        p->config.policy, &in,
+        &(corral_policy_output){.action = p->words, .logits = p->logits, .value = &p->value});
+    if (status != CORRAL_OK) return status;
+    const uint32_t count = player_action_count(p);
+    if (count > 0) p->choice = p->words[0];
+    if (masked && count > 0) corral_mask_logits_forward(count, p->logits, p->mask, p->logits);
+    if (count > 0) (is_q(p) ? compare : soften)(p->logits, count, p->shares);
     p->moments[p->cursor].value = p->value;
     return CORRAL_OK;
 }
@@ -344,7 +367,7 @@ static corral_status step_by_itself(player *p)
     if (p->config.policy == NULL)
         fill_action(p, -1);
     else
-        *(int32_t *)p->action.rows[0].data = (int32_t)(p->choice + p->config.type->spaces.action[0].start);
+        corral_policy_env_action(corral_policy_get_config(p->config.policy), p->words, p->action.bytes);
     return step(p, single_action(p));
 }
 
@@ -456,27 +479,10 @@ double player_fps(const player *p)
 
 // --- beginning and end ------------------------------------------------------------------------------------
 
-/// A policy here takes one leaf of floats and chooses among discrete actions.
-static corral_status check_fit(const player_config *config)
-{
-    if (config->policy == NULL) return CORRAL_OK;
-    const corral_policy_config *policy = corral_policy_get_config(config->policy);
-    const corral_env_spaces *spaces = &config->type->spaces;
-    if (spaces->observation_count == 1 && spaces->action_count == 1 &&
-        spaces->observation[0].dtype == CORRAL_SPACE_F32 && spaces->action[0].kind == CORRAL_SPACE_DISCRETE &&
-        corral_space_count(&spaces->observation[0]) == policy->observation_size &&
-        spaces->action[0].n == policy->action_count)
-        return CORRAL_OK;
-    return corral_fail(CORRAL_ERROR_INVALID,
-                       "%s does not fit the policy, which takes %u observation elements and has %u actions",
-                       config->type->id, policy->observation_size, policy->action_count);
-}
-
 static corral_status allocate(player *p)
 {
     const corral_env_type *type = p->config.type;
     const corral_env_spaces *spaces = &type->spaces;
-    const uint32_t actions = player_action_count(p);
     if (p->config.param_values != NULL) {
         p->values = calloc(type->param_count + 1, sizeof *p->values);
         if (p->values != NULL)
@@ -484,26 +490,40 @@ static corral_status allocate(player *p)
     }
     p->config.param_values = p->values;
     if (p->config.policy != NULL) {
-        p->logits = calloc(actions, sizeof *p->logits);
-        p->shares = calloc(actions, sizeof *p->shares);
-        if (p->logits == NULL || p->shares == NULL)
+        const corral_policy_config *policy = corral_policy_get_config(p->config.policy);
+        p->logits = calloc(policy->action_count, sizeof *p->logits);
+        p->shares = calloc(policy->action_count, sizeof *p->shares);
+        p->noise = calloc(corral_policy_noise_width(policy), sizeof *p->noise);
+        p->mask = calloc(corral_policy_mask_bytes(policy) + 1, 1);
+        p->words = calloc(corral_policy_action_words(policy), sizeof *p->words);
+        if (p->logits == NULL || p->shares == NULL || p->noise == NULL || p->mask == NULL || p->words == NULL)
             return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory to play");
     }
-    corral_status status = leaves_init(&p->observation, spaces->observation, spaces->observation_count);
+    // A policy takes observations in rows of its own order.
+    const uint32_t *offset = p->config.policy != NULL ? p->spaces.observation_offset : NULL;
+    const uint32_t *action_offset = p->config.policy != NULL ? p->spaces.action_offset : NULL;
+    corral_status status =
+        leaves_init(&p->observation, spaces->observation, spaces->observation_count, offset);
     if (status == CORRAL_OK)
-        status = leaves_init(&p->final_observation, spaces->observation, spaces->observation_count);
-    if (status == CORRAL_OK) status = leaves_init(&p->action, spaces->action, spaces->action_count);
+        status = leaves_init(&p->final_observation, spaces->observation, spaces->observation_count, offset);
+    if (status == CORRAL_OK)
+        status = leaves_init(&p->action, spaces->action, spaces->action_count, action_offset);
     return status;
 }
 
 corral_status player_create(const player_config *config, player **out_player)
 {
-    corral_status status = check_fit(config);
-    if (status != CORRAL_OK) return status;
     player *p = calloc(1, sizeof *p);
     if (p == NULL) return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory to play");
     p->config = *config;
-    status = allocate(p);
+    corral_status status = CORRAL_OK;
+    if (config->policy != NULL) {
+        status = environment_spaces_init(&p->spaces, config->type);
+        if (status == CORRAL_OK)
+            status = environment_spaces_fit(&p->spaces, config->type->id,
+                                            corral_policy_get_config(config->policy));
+    }
+    if (status == CORRAL_OK) status = allocate(p);
     if (status == CORRAL_OK) status = player_begin(p, config->first_episode);
     if (status != CORRAL_OK) {
         player_destroy(p);
@@ -527,5 +547,8 @@ void player_destroy(player *p)
     free(p->ending);
     free(p->logits);
     free(p->shares);
+    free(p->noise);
+    free(p->mask);
+    free(p->words);
     free(p);
 }

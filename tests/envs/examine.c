@@ -40,7 +40,7 @@ static void passes(const corral_examine_config *config)
 
 static void what_ships_passes(void)
 {
-    CU_ASSERT_EQUAL(corral_env_builtin_count(), 14);
+    CU_ASSERT_EQUAL(corral_env_builtin_count(), 16);
     for (size_t i = 0; i < corral_env_builtin_count(); i++) {
         const corral_examine_config config = config_for(corral_env_builtin_at(i)->id);
         passes(&config);

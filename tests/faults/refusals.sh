@@ -68,7 +68,7 @@ refused "$out" train --env "$out:Right-v0"
 refused 'Wrong-v0|Right-v0' train --env "$plugins/right.so:Wrong-v0"
 refused 'CartPole-v3|did you mean' train --env CartPole-v3
 
-# spaces that ppo cannot use are named
-refused "Pendulum-v1|action space" train --env Pendulum-v1
+# spaces that dqn cannot use are named
+refused "Pendulum-v1|one Discrete action" train --env Pendulum-v1 algorithm=dqn --out "$out/run"
 [ ! -e "$out/run" ] || fail "a refused run left its folder"
 echo "refused, all of it"

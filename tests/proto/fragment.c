@@ -4,6 +4,7 @@
 #include "corral/proto/fragment.h"
 #include "test.h"
 
+#include <math.h>
 #include <stdint.h>
 
 // Three environments of five steps: small enough to count by hand, odd enough that every column is padded.
@@ -109,7 +110,17 @@ static void columns_do_not_overlap(void)
 {
     for (uint32_t envs = 1; envs < 70; envs += 23)
         for (uint32_t steps = 1; steps < 40; steps += 13) {
-            const corral_fragment_spec s = {envs, steps, 1 + envs % 7, 1 + steps % 5, envs % 3};
+            const uint32_t memories = steps % 3 == 0 ? 0 : 1 + envs % 2 * (steps > 1);
+            const corral_fragment_spec s = {.env_count = envs,
+                                            .steps = steps,
+                                            .observation_bytes = 1 + envs % 7,
+                                            .action_count = 1 + steps % 5,
+                                            .state_bytes = envs % 3,
+                                            .action_words = envs % 4,
+                                            .mask_bytes = steps % 4,
+                                            .memory_rows = memories,
+                                            .memory_bytes = memories > 0 ? 4 * (1 + envs % 3) : 0};
+            const size_t words = s.action_words > 0 ? s.action_words : 1;
             corral_fragment_layout l;
             TEST_OK(corral_fragment_layout_init(&s, &l));
             const size_t rows = (size_t)envs * steps, more = rows + envs;
@@ -123,12 +134,14 @@ static void columns_do_not_overlap(void)
                                     l.terminated,
                                     l.truncated,
                                     l.valid,
+                                    l.mask,
+                                    l.memory,
                                     l.state,
                                     l.failure,
                                     l.ended};
             const size_t size[] = {0,
                                    more * s.observation_bytes,
-                                   rows * 4,
+                                   rows * 4 * words,
                                    rows * 4 * s.action_count,
                                    rows * 4,
                                    more * 4,
@@ -136,10 +149,12 @@ static void columns_do_not_overlap(void)
                                    rows,
                                    rows,
                                    rows,
+                                   rows * s.mask_bytes,
+                                   (size_t)envs * s.memory_rows * s.memory_bytes,
                                    (size_t)envs * s.state_bytes,
                                    CORRAL_FRAGMENT_TEXT,
                                    rows * l.ended_stride};
-            for (int i = 1; i < 13; i++) {
+            for (int i = 1; i < 15; i++) {
                 CU_ASSERT_EQUAL(begin[i] % 64, 0);
                 CU_ASSERT(begin[i] >= begin[i - 1] + size[i - 1]);
             }
@@ -150,18 +165,24 @@ static void columns_do_not_overlap(void)
 static void impossible_sizes_are_refused(void)
 {
     corral_fragment_layout l;
-    const corral_fragment_spec zero[] = {{0, 5, 4, 2, 0}, {3, 0, 4, 2, 0}, {3, 5, 0, 2, 0}, {3, 5, 4, 0, 0}};
+#define SPEC(envs, t, observation, actions, state)                                                           \
+    {                                                                                                        \
+        .env_count = envs, .steps = t, .observation_bytes = observation, .action_count = actions,            \
+        .state_bytes = state                                                                                 \
+    }
+    const corral_fragment_spec zero[] = {SPEC(0, 5, 4, 2, 0), SPEC(3, 0, 4, 2, 0), SPEC(3, 5, 0, 2, 0),
+                                         SPEC(3, 5, 4, 0, 0)};
     for (int i = 0; i < 4; i++)
         TEST_FAILS(corral_fragment_layout_init(&zero[i], &l), CORRAL_ERROR_INVALID,
                    "none of these may be zero");
     // Each of these overflows 64 bits somewhere, or just exceeds the limit.
     const corral_fragment_spec huge[] = {
-        {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX},
-        {UINT32_MAX, UINT32_MAX, 1, 1, 0},
-        {1, 1, UINT32_MAX, UINT32_MAX, UINT32_MAX},
-        {1 << 20, 1, 1, 1 << 20, 0},
-        {1 << 10, 1 << 20, 1 << 10, 2, 0},
-        {2, 1, 4, 2, UINT32_MAX},
+        SPEC(UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX),
+        SPEC(UINT32_MAX, UINT32_MAX, 1, 1, 0),
+        SPEC(1, 1, UINT32_MAX, UINT32_MAX, UINT32_MAX),
+        SPEC(1 << 20, 1, 1, 1 << 20, 0),
+        SPEC(1 << 10, 1 << 20, 1 << 10, 2, 0),
+        SPEC(2, 1, 4, 2, UINT32_MAX),
     };
     const int expected[] = {1, 1, 0, 1, 1, 0};
     for (int i = 0; i < 6; i++) {
@@ -169,6 +190,62 @@ static void impossible_sizes_are_refused(void)
         CU_ASSERT_EQUAL(status, expected[i] ? CORRAL_ERROR_INVALID : CORRAL_OK);
         if (status == CORRAL_OK) CU_ASSERT(l.capacity <= UINT64_C(1) << 40);
     }
+#undef SPEC
+}
+
+static void a_memory_belongs_to_steps(void)
+{
+    corral_fragment_layout l;
+    corral_fragment_spec s = spec;
+    s.memory_rows = 6; // of 5 steps
+    s.memory_bytes = 8;
+    TEST_FAILS(corral_fragment_layout_init(&s, &l), CORRAL_ERROR_INVALID, "6 states of 8 bytes");
+    s.memory_rows = 5;
+    s.memory_bytes = 6; // one and a half floats
+    TEST_FAILS(corral_fragment_layout_init(&s, &l), CORRAL_ERROR_INVALID, "of 6 bytes");
+}
+
+/// An action of a choice among 3, one among 2, and a number, with masks and a state per environment.
+static void wide_actions_are_checked_word_by_word(void)
+{
+    corral_fragment_spec s = {.env_count = 2,
+                              .steps = 2,
+                              .observation_bytes = 4,
+                              .action_count = 7,
+                              .action_words = 3,
+                              .mask_bytes = 5,
+                              .memory_rows = 1,
+                              .memory_bytes = 8};
+    corral_fragment_layout l;
+    TEST_OK(corral_fragment_layout_init(&s, &l));
+    corral_fragment_layout_set_runs(&l, 3, (const corral_fragment_run[]){{1, 3}, {1, 2}, {1, 0}});
+    unsigned char *bytes = aligned_alloc(64, (l.capacity + 63) / 64 * 64);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(bytes);
+    memset(bytes, 0, (l.capacity + 63) / 64 * 64);
+    const corral_fragment_header header = {
+        .magic = CORRAL_FRAGMENT_MAGIC, .format = CORRAL_FRAGMENT_VERSION, .length = l.ended, .spec = s};
+    memcpy(bytes, &header, sizeof header);
+    int32_t *word = (int32_t *)(void *)(bytes + l.action) + 3; // of the second row
+    const float number = -7.5f, nan_number = NAN;
+    word[0] = 2;
+    word[1] = 1;
+    memcpy(&word[2], &number, sizeof number);
+    corral_fragment fragment;
+    TEST_OK(corral_fragment_open(&l, bytes, l.capacity, &fragment));
+    word[1] = 2;
+    TEST_FAILS(corral_fragment_open(&l, bytes, l.capacity, &fragment), CORRAL_ERROR_CORRUPT,
+               "action is out of range in environment 0, step 1");
+    word[1] = 0;
+    memcpy(&word[2], &nan_number, sizeof number);
+    TEST_FAILS(corral_fragment_open(&l, bytes, l.capacity, &fragment), CORRAL_ERROR_CORRUPT,
+               "action is out of range");
+    word[2] = 0;
+    bytes[l.mask + 7] = 2;
+    TEST_FAILS(corral_fragment_open(&l, bytes, l.capacity, &fragment), CORRAL_ERROR_CORRUPT, "masks");
+    bytes[l.mask + 7] = 1;
+    ((float *)(void *)(bytes + l.memory))[1] = INFINITY;
+    TEST_FAILS(corral_fragment_open(&l, bytes, l.capacity, &fragment), CORRAL_ERROR_NOT_FINITE, "states");
+    free(bytes);
 }
 
 // --- opening
@@ -217,8 +294,8 @@ static void a_lying_header_is_refused(void)
     refused(CORRAL_ERROR_CORRUPT, "magic");
     header_of()->format = 1;
     refused(CORRAL_ERROR_CORRUPT, "format 1");
-    header_of()->reserved[4] = 1;
-    refused(CORRAL_ERROR_CORRUPT, "reserved word 4");
+    header_of()->reserved[0] = 1;
+    refused(CORRAL_ERROR_CORRUPT, "reserved word 0");
     header_of()->spec.steps = 4;
     refused(CORRAL_ERROR_CORRUPT, "4 steps");
     header_of()->spec.observation_bytes = UINT32_MAX;
@@ -328,20 +405,23 @@ static void what_failed_is_one_line(void)
 
 int main(void)
 {
-    const int code = test_run("fragment", (test_case[]){
-                                              {"offsets are the drawing", offsets_are_the_drawing},
-                                              {"columns do not overlap", columns_do_not_overlap},
-                                              {"impossible sizes are refused", impossible_sizes_are_refused},
-                                              {"a whole one opens", a_whole_one_opens},
-                                              {"short blocks are refused", short_blocks_are_refused},
-                                              {"a lying header is refused", a_lying_header_is_refused},
-                                              {"bad rows are refused", bad_rows_are_refused},
-                                              {"rows of a failed episode may hold anything",
-                                               rows_of_a_failed_episode_may_hold_anything},
-                                              {"bad records are refused", bad_records_are_refused},
-                                              {"what failed is one line", what_failed_is_one_line},
-                                              {NULL, NULL},
-                                          });
+    const int code = test_run(
+        "fragment",
+        (test_case[]){
+            {"offsets are the drawing", offsets_are_the_drawing},
+            {"columns do not overlap", columns_do_not_overlap},
+            {"impossible sizes are refused", impossible_sizes_are_refused},
+            {"a memory belongs to steps", a_memory_belongs_to_steps},
+            {"wide actions are checked word by word", wide_actions_are_checked_word_by_word},
+            {"a whole one opens", a_whole_one_opens},
+            {"short blocks are refused", short_blocks_are_refused},
+            {"a lying header is refused", a_lying_header_is_refused},
+            {"bad rows are refused", bad_rows_are_refused},
+            {"rows of a failed episode may hold anything", rows_of_a_failed_episode_may_hold_anything},
+            {"bad records are refused", bad_records_are_refused},
+            {"what failed is one line", what_failed_is_one_line},
+            {NULL, NULL},
+        });
     free(block);
     return code;
 }

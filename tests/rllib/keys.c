@@ -132,6 +132,7 @@ static void run(const corral_train_config *config, bool files, seen *out)
 #define MOODY "env=" CORRAL_BIN_DIR "/../tests/plugins/moody.so:Moody-v0"
 
 #define DQN "algorithm=dqn"
+#define PENDULUM "env=Pendulum-v1"
 
 enum { WITH_MAX = 6 };
 
@@ -186,6 +187,12 @@ static const key_case cases[] = {
     {"network.initialisation", "orthogonal", "fan_in", POLICY},
     {"network.normalize_observation", "false", "true", POLICY},
     {"network.observation_clip", "10", "0.1", POLICY, {"network.normalize_observation=true"}},
+    {"network.action_mask", "true", "false", POLICY, {"env=Taxi-v4"}},
+    {"network.deviation", "free", "gsde", POLICY, {PENDULUM}},
+    {"network.squash", "false", "true", POLICY, {PENDULUM}},
+    {"network.rescale_action", "false", "true", POLICY, {PENDULUM}},
+    {"network.log_std_init", "0", "-1", POLICY, {PENDULUM}},
+    {"network.noise_every", "0", "4", POLICY, {PENDULUM, "network.deviation=gsde"}},
     {"ppo.steps", "32", "40", STEPS, {"stop.steps=150"}},
     {"ppo.minibatch", "32", "50", POLICY},
     {"ppo.epochs", "2", "3", POLICY},

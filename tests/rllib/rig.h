@@ -30,8 +30,8 @@ static inline void rig_init(rig *r, int64_t max_episode_steps)
     r->train.seed = 4;
     r->train.max_episode_steps = max_episode_steps;
     TEST_OK(environment_setup_init(&r->setup, r->train.env, NULL));
-    r->policy_config.observation_size = r->setup.observation_size;
-    r->policy_config.action_count = r->setup.action_count;
+    r->policy_config.observation_size = r->setup.spaces.observation_size;
+    r->policy_config.action_count = r->setup.spaces.action_count;
     r->policy_config.hidden = (corral_sizes){2, {32, 32}};
     r->policy_config.activation = CORRAL_TANH;
     r->policy_config.normalize_observation = true;

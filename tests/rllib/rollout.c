@@ -18,7 +18,7 @@ static void any_cutting_gives_the_same_batch(void)
     for (uint32_t parts = 2; parts <= ENVS; parts++) {
         TEST_OK(batch_init(&b, ENVS, STEPS, &r.policy_config));
         play(&r, parts, 2, &b);
-        SAME(raw, a.rows * a.observation_size);
+        SAME(raw, a.rows * a.observation_bytes);
         SAME(observation, a.rows * a.observation_size);
         SAME(action, a.rows);
         SAME(log_prob, a.rows);
@@ -107,7 +107,7 @@ static void a_slice_can_change_hands(void)
     TEST_OK(batch_init(&b, 3, STEPS, &r.policy_config));
     TEST_OK(batch_gather(&a, &fragment, 1, r.policy));
     TEST_OK(batch_gather(&b, &other, 1, r.policy));
-    SAME(raw, a.rows * a.observation_size);
+    SAME(raw, a.rows * a.observation_bytes);
     SAME(action, a.rows);
     CU_ASSERT_EQUAL(memcmp(fragment.state, other.state, states), 0);
     batch_finish(&a);

@@ -25,6 +25,17 @@ coefficient=$(key "$state" kl_coefficient)
 grep -q '"returns"' "$state" || fail "the running returns are not saved"
 grep -qa 'returns.moments' "$out/whole/checkpoints/6144/policy.safetensors" || fail "the moments are not saved"
 
+# So does the noise of state-dependent exploration, which outlasts a stop and the hands it is in.
+same="env=Pendulum-v1 envs=4 --seed 5 schedule_steps=1600 evaluation.every=800 evaluation.episodes=3 ppo.steps=50
+    network.deviation=gsde network.noise_every=7 network.log_std_init=-2 network.normalize_observation=true"
+one gsde --workers 0 threads=2 stop.steps=1600
+one gsde-workers --workers 3 threads=1 stop.steps=1600
+one gsde-part --workers 2 stop.steps=800
+train --resume "$out/gsde-part" stop.steps=1600 --workers 0 >"$out/log" 2>&1 || fail "the second half ended with $?"
+for run in workers part; do
+    "$corral" compare "$out/gsde" "$out/gsde-$run" >"$out/log" 2>&1 || fail "gsde and gsde-$run differ"
+done
+
 # Another value of its key starts the coefficient anew; without one it goes on.
 train --resume "$out/whole" stop.steps=6400 ppo.kl_coefficient=7 ppo.kl_target=0 >"$out/log" 2>&1 || fail "resuming ended with $?"
 [ "$(key "$out/whole/checkpoints/6400/state.json" kl_coefficient)" = 7 ] || fail "the new coefficient is not taken"

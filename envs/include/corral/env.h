@@ -276,7 +276,9 @@ typedef struct corral_env_render {
     uint32_t (*draw)(const void *batch, uint32_t index, corral_draw *out_items, uint32_t limit);
 } corral_env_render;
 
-/* Which actions are allowed now: writes n bytes (0 or 1) for a DISCRETE action space; at least one is 1. */
+/* Which actions are allowed now: writes one byte (0 or 1) for each choice, n for a DISCRETE action space. For
+ * several elements and leaves, one behind the other: nvec[i] bytes for each element of a MULTI_DISCRETE, 2 (may
+ * be 0, may be 1) for each of a MULTI_BINARY, none for a BOX. At least one of each element's is 1. */
 #define CORRAL_ENV_ACTION_MASK "corral.action-mask"
 typedef struct corral_env_action_mask {
     uint32_t size;

@@ -97,6 +97,15 @@ void corral_env_batch_save(const corral_env_batch *batch, uint32_t row, void *ou
 CORRAL_MUST_USE corral_status corral_env_batch_load(corral_env_batch *batch, const void *states, size_t size,
                                                     const corral_env_rows *current_observation);
 
+/// Of a type with the extension CORRAL_ENV_ACTION_MASK: the masks of all environments as they stand, one
+/// after the other, corral_env_mask_bytes() each, 0 or 1. CORRAL_ERROR_ENVIRONMENT names one that allows
+/// nothing.
+CORRAL_MUST_USE corral_status corral_env_batch_masks(const corral_env_batch *batch, uint8_t *out_masks);
+/// Bytes of an action mask: one for each choice.
+size_t corral_env_mask_bytes(const corral_env_spaces *spaces);
+/// Whether a mask allows something for each element.
+bool corral_env_mask_possible(const corral_env_spaces *spaces, const uint8_t *mask);
+
 /// The batch that draws and masks: the plug-in's own handle and index for one row, for extensions.
 const void *corral_env_batch_handle(const corral_env_batch *batch, uint32_t row, uint32_t *out_index);
 

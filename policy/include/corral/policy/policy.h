@@ -4,7 +4,7 @@
 /// A policy: observation -> filter -> network -> distribution -> action, the one pipeline that training,
 /// evaluation, the viewer and serving share.
 ///
-/// An actor-critic or a Q-network over a flat float observation and a discrete action. The filter's
+/// An actor-critic over any observation and any action, or a Q-network over one discrete action. The filter's
 /// statistics belong to the policy: they travel with its weights, are saved with it, and are frozen but for
 /// corral_policy_filter_update(). A policy is used by one thread at a time; corral_policy_clone() makes one
 /// for another thread.
@@ -15,6 +15,7 @@
 #include "corral/base/status.h"
 #include "corral/core/ops.h"
 #include "corral/core/tensor.h"
+#include "corral/policy/space.h"
 
 #include <stdbool.h>
 
@@ -32,11 +33,26 @@ typedef enum corral_policy_kind {
     CORRAL_POLICY_Q,            // the worth of each action; the best one is taken
 } corral_policy_kind;
 
+/// Where the deviation of an action's numbers comes from: see heads.c.
+typedef enum corral_deviation {
+    CORRAL_DEVIATION_FREE,  // a weight each
+    CORRAL_DEVIATION_STATE, // the network
+    CORRAL_DEVIATION_GSDE,  // generalised state-dependent exploration
+} corral_deviation;
+
 typedef struct corral_policy_config {
     corral_policy_kind kind;
-    uint32_t observation_size;
-    uint32_t action_count;
-    int64_t action_start; // the environment's first action
+    uint32_t observation_size;       // floats that the network sees
+    corral_policy_space observation; // what they are made of; no parts: an observation is these floats
+    uint32_t action_count;           // actions; of an action with parts, inputs of its distribution
+    int64_t action_start;            // the environment's first action
+    corral_policy_space action;      // choices and numbers; no parts: one of action_count
+    bool masked;                     // choices that are not allowed are never made
+    corral_deviation deviation;
+    bool squash;  // numbers go through tanh, and then fill their bounds
+    bool rescale; // -1 .. 1 fills the bounds of numbers that have both; without it, numbers are as drawn
+    double log_std_init;
+    uint32_t noise_every; // steps for which gSDE keeps its noise
     corral_sizes hidden;  // widths of the hidden layers, at least one
     corral_activation activation;
     bool shared;  // one trunk for both heads (those of a Q-network always share)
@@ -46,6 +62,9 @@ typedef struct corral_policy_config {
     double observation_clip; // after normalisation: within +-clip
     bool normalize_reward;   // the moments of returns are saved with it
 } corral_policy_config;
+
+/// Bytes of a raw observation.
+size_t corral_policy_observation_bytes(const corral_policy_config *config);
 
 typedef struct corral_policy corral_policy;
 
@@ -64,29 +83,56 @@ void corral_policy_set_version(corral_policy *policy, uint64_t version);
 /// to whoever acts: 0 at first, and neither packed nor saved nor cloned.
 void corral_policy_set_exploration(corral_policy *policy, double epsilon);
 
+/// Of one action: words as acting gives them and learning takes them (choices, then numbers), bytes as the
+/// environment takes it, bytes of its mask (one per choice; 0: none), floats of the chance that draws it.
+size_t corral_policy_action_words(const corral_policy_config *config);
+size_t corral_policy_action_bytes(const corral_policy_config *config);
+size_t corral_policy_mask_bytes(const corral_policy_config *config);
+size_t corral_policy_noise_width(const corral_policy_config *config);
+/// Inputs of the distribution of an action with parts.
+size_t corral_policy_action_inputs(const corral_policy_space *action);
+/// From an action's words to the row that the environment takes: squashed, scaled, and within its bounds.
+void corral_policy_env_action(const corral_policy_config *config, const int32_t *action, void *out_row);
+/// The chance of step number `step` of a stream. `fresh`: out_noise does not hold that of the step before.
+void corral_policy_draw(const corral_policy_config *config, uint64_t key, uint64_t step, bool fresh,
+                        float *out_noise);
+
 // --- acting
 // -----------------------------------------------------------------------------------------------------------
 
 /// What acting on `rows` observations gives. Pointers that are NULL are not wanted.
 typedef struct corral_policy_output {
-    int32_t *action;     // [rows], 0 .. action_count-1
-    int32_t *env_action; // [rows], as the environment counts them: action + action_start
-    float *log_prob;     // [rows]
-    float *logits;       // [rows, action_count]; of a Q-network the worths of the actions
-    float *value;        // [rows]; of a Q-network the largest of them
+    int32_t *action;  // [rows, action words]: 0 .. action_count-1
+    void *env_action; // [rows, action bytes], as the environment takes them
+    float *log_prob;  // [rows]
+    float *logits;    // [rows, action_count]; of a Q-network the worths of the actions
+    float *value;     // [rows]; of a Q-network the largest of them
 } corral_policy_output;
 
-/// observation [rows, observation_size], raw. uniform[r] in [0, 1) draws the action; NULL takes the most
-/// probable one. A row's result does not depend on the other rows.
-CORRAL_MUST_USE corral_status corral_policy_act(corral_policy *policy, size_t rows, const float *observation,
+/// What acting starts from.
+typedef struct corral_policy_input {
+    size_t rows;
+    const void *observation; // [rows, observation bytes], raw
+    const float *noise;      // [rows, noise width] of corral_policy_draw(); NULL takes what is most probable
+    const uint8_t *mask;     // [rows, mask bytes]; NULL: everything is allowed
+} corral_policy_input;
+
+/// A row's result does not depend on the other rows.
+CORRAL_MUST_USE corral_status corral_policy_act_on(corral_policy *policy, const corral_policy_input *in,
+                                                   const corral_policy_output *out);
+
+/// The same without masks. Rows of raw observations, corral_policy_observation_bytes() each. uniform[r] in
+/// [0, 1) draws the action; NULL takes the most probable one. A row's result does not depend on the other
+/// rows.
+CORRAL_MUST_USE corral_status corral_policy_act(corral_policy *policy, size_t rows, const void *observation,
                                                 const float *uniform, const corral_policy_output *out);
 
 // --- learning
 // ---------------------------------------------------------------------------------------------------------
 
-/// The filter alone: raw to what the network sees. `out` may be `observation`. A plain copy without
-/// normalisation.
-void corral_policy_filter(const corral_policy *policy, size_t rows, const float *observation, float *out);
+/// The encoder and the filter alone: rows of raw observations to what the network sees
+/// [rows, observation_size]. `out` may be `observation` where the observation has no parts.
+void corral_policy_filter(const corral_policy *policy, size_t rows, const void *observation, float *out);
 
 /// The network on a tape (whose parameters are this policy's): filtered observations [rows, observation_size]
 /// to logits [rows, action_count] and value [rows, 1] (NULL of a Q-network). Bit for bit what
@@ -98,9 +144,37 @@ void corral_policy_graph(const corral_policy *policy, corral_tape *tape, size_t 
 /// false where it does. Then the two can learn apart, in parallel.
 bool corral_policy_halves(const corral_policy *policy, corral_span *out_actor, corral_span *out_critic);
 
-/// Merges rows, in their order, into the statistics (Chan et al. 1979, in f64). A no-op without
+/// Actions that were taken, [rows, ...]: what corral_policy_action_words() counts, parted. Pointers must live
+/// until the tape's reset; old_* are the inputs of the distribution that acted, NULL where the divergence
+/// from it is not wanted.
+typedef struct corral_policy_taken {
+    const int32_t *choice;
+    const float *number;
+    const uint8_t *mask;
+    const float *old_logits, *old_mean, *old_log_std;
+} corral_policy_taken;
+
+/// What the policy of now says of them, each [rows].
+typedef struct corral_policy_judged {
+    corral_tensor *log_prob, *entropy;
+    corral_tensor *kl;    // KL(old || now); NULL where it is not wanted
+    corral_tensor *value; // [rows, 1]
+} corral_policy_judged;
+
+/// How many of an action's words are choices, and how many of its inputs are logits: the rest are numbers,
+/// and their means and the logarithms of their deviations.
+void corral_policy_action_widths(const corral_policy *policy, size_t *out_choices, size_t *out_logits,
+                                 size_t *out_numbers);
+/// Whether the policy is one whose action is not one plain choice: it learns by corral_policy_judge() instead
+/// of corral_policy_graph().
+bool corral_policy_is_general(const corral_policy *policy);
+/// Records the network and the distributions of actions that were taken.
+void corral_policy_judge(const corral_policy *policy, corral_tape *tape, size_t rows, const float *filtered,
+                         const corral_policy_taken *taken, corral_policy_judged *out);
+
+/// Merges raw rows, in their order, into the statistics (Chan et al. 1979, in f64). A no-op without
 /// normalisation. Takes effect at once: give the policy a new version.
-void corral_policy_filter_update(corral_policy *policy, size_t rows, const float *observation);
+void corral_policy_filter_update(corral_policy *policy, size_t rows, const void *observation);
 
 /// Of values seen one by one: how many, their mean, and the sum of squared deviations from it.
 typedef struct corral_moments {

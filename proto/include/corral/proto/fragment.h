@@ -23,8 +23,9 @@ extern "C" {
 
 enum {
     CORRAL_FRAGMENT_MAGIC = 0x474c5243 /* "CRLG" */,
-    CORRAL_FRAGMENT_VERSION = 2,
-    CORRAL_FRAGMENT_TEXT = 256
+    CORRAL_FRAGMENT_VERSION = 3,
+    CORRAL_FRAGMENT_TEXT = 256,
+    CORRAL_FRAGMENT_RUNS = 130
 };
 
 /// What fixes the layout. Both sides know it from the configuration.
@@ -34,7 +35,17 @@ typedef struct corral_fragment_spec {
     uint32_t observation_bytes; // of one row
     uint32_t action_count;      // width of the distribution's inputs
     uint32_t state_bytes;       // of one environment's saved state
+    uint32_t action_words;      // of one action, 4 bytes each; 0 stands for 1
+    uint32_t mask_bytes;        // of one action mask; 0: none
+    uint32_t memory_rows;       // per environment: states of a recurrent policy, evenly over the steps
+    uint32_t memory_bytes;      // of one of these, float each; 0: none
 } corral_fragment_spec;
+
+/// Words of an action that are checked alike: whole numbers below `choices`, or finite floats where that is
+/// 0.
+typedef struct corral_fragment_run {
+    uint32_t words, choices;
+} corral_fragment_run;
 
 typedef struct corral_fragment_header {
     uint32_t magic, format;  // CORRAL_FRAGMENT_MAGIC, CORRAL_FRAGMENT_VERSION
@@ -46,7 +57,7 @@ typedef struct corral_fragment_header {
     uint32_t ended_count;  // records at the end
     uint32_t failed_count; // environments' failures in this fragment (their rows are not valid)
     uint32_t worker;       // index of the worker that filled it
-    uint32_t reserved[5];  // zero
+    uint32_t reserved[1];  // zero
 } corral_fragment_header;
 
 static_assert(sizeof(corral_fragment_header) == 88, "the header is part of the wire format");
@@ -69,7 +80,7 @@ static_assert(sizeof(corral_fragment_ended) == 40, "the record is part of the wi
 typedef struct corral_fragment_layout {
     corral_fragment_spec spec;
     size_t observation; // [env][T+1] rows: the last is where the next fragment goes on
-    size_t action;      // int32 [env][T]: index into the distribution, 0 .. action_count-1, in every row
+    size_t action;      // int32 or float [env][T][action_words]; one word: 0 .. action_count-1, in every row
     size_t logits;      // float [env][T][action_count]: the distribution's inputs
     size_t log_prob;    // float [env][T]
     size_t value;       // float [env][T+1]
@@ -77,24 +88,38 @@ typedef struct corral_fragment_layout {
     size_t terminated;  // uint8 [env][T]
     size_t truncated;   // uint8 [env][T]
     size_t valid;       // uint8 [env][T]: 0 for rows of an episode that failed
+    size_t mask;        // uint8 [env][T][mask_bytes]: 1 for what was allowed
+    size_t memory;      // float [env][memory_rows]: row k before step k T / memory_rows
     size_t state;       // [env] saved states after the last step
     size_t failure;     // char [CORRAL_FRAGMENT_TEXT]: what the first failure said; "" where none
     size_t ended;       // records, `ended_stride` apart
     size_t ended_stride;
     size_t capacity; // bytes when every step ends an episode
+    uint32_t run_count;
+    corral_fragment_run run[CORRAL_FRAGMENT_RUNS]; // of an action's words
 } corral_fragment_layout;
 
 /// CORRAL_ERROR_INVALID where the sizes are zero or the block would exceed 2^40 bytes.
 CORRAL_MUST_USE corral_status corral_fragment_layout_init(const corral_fragment_spec *spec,
                                                           corral_fragment_layout *out_layout);
+/// Says what the words of an action are, at most CORRAL_FRAGMENT_RUNS runs of them, `action_words` in all.
+/// Without this they are all below `action_count`.
+void corral_fragment_layout_set_runs(corral_fragment_layout *layout, uint32_t count,
+                                     const corral_fragment_run *runs);
+static inline uint32_t corral_fragment_action_words(const corral_fragment_spec *spec)
+{
+    return spec->action_words > 0 ? spec->action_words : 1;
+}
 
 /// A fragment's columns as pointers into its block.
 typedef struct corral_fragment {
     corral_fragment_header header; // a copy
     const corral_fragment_layout *layout;
     const unsigned char *observation;
-    const int32_t *action;
+    const int32_t *action; // [row][action_words]
     const float *logits, *log_prob, *value, *reward;
+    const uint8_t *mask; // [row][mask_bytes]
+    const float *memory;
     const uint8_t *terminated, *truncated, *valid;
     const unsigned char *state;
     char failure[CORRAL_FRAGMENT_TEXT]; // a copy, one printable line

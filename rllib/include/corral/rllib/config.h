@@ -39,6 +39,12 @@ typedef struct corral_network_config {
     int32_t initialisation; // corral_initialisation
     bool normalize_observation;
     double observation_clip;
+    bool action_mask;    // choices that the environment does not allow are never made
+    int32_t deviation;   // corral_deviation: of an action's numbers
+    bool squash;         // numbers go through tanh and fill their bounds
+    bool rescale_action; // -1 .. 1 fills the bounds
+    double log_std_init;
+    int64_t noise_every; // steps for which gSDE keeps its noise; 0: a rollout
 } corral_network_config;
 
 /// See rllib/ppo.md for the equations in these letters.
