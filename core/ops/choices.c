@@ -30,15 +30,26 @@ static bool check_choice(const char *name, const corral_tensor *x, uint32_t dime
     return false;
 }
 
-static bool check_indices(const char *name, corral_tape *tape, const int32_t *index, size_t count, size_t n)
+/// Indices may have changed since the recording: each forward checks them.
+static bool check_indices(const corral_node *node, const corral_choice *c)
 {
+    const size_t count = c->each ? c->outer * c->count * c->inner : c->count;
     for (size_t i = 0; i < count; i++) {
-        if (index[i] >= 0 && (size_t)index[i] < n) continue;
-        corral_tape_fail(tape, CORRAL_ERROR_INVALID, "%s: index %d (the %zu-th) is not below %zu", name,
-                         index[i], i, n);
+        if (c->index[i] >= 0 && (size_t)c->index[i] < c->n) continue;
+        corral_tape_fail(node->tensor.tape, CORRAL_ERROR_INVALID,
+                         "%s: index %d (the %zu-th) is not below %zu", node->name, c->index[i], i, c->n);
         return false;
     }
     return true;
+}
+
+static void choice_forward(corral_node *node)
+{
+    corral_choice c = *(const corral_choice *)node->kept[0];
+    if (!check_indices(node, &c)) return;
+    c.from = node->a->data;
+    c.to = node->tensor.data;
+    corral_shapes_of(node->tensor.dtype)->choose(&c);
 }
 
 static void choice_backward(corral_node *node)
@@ -47,14 +58,6 @@ static void choice_backward(corral_node *node)
     c.from = node->tensor.grad;
     c.to = corral_tensor_gradient(node->a);
     if (c.to != NULL) corral_shapes_of(node->tensor.dtype)->choose_add(&c);
-}
-
-/// A copy of the indices in memory of the tape; NULL after a failure.
-static const int32_t *keep_indices(corral_tape *tape, const int32_t *index, size_t count)
-{
-    int32_t *kept = corral_tape_scratch(tape, count * sizeof *kept);
-    if (kept != NULL && count > 0) memcpy(kept, index, count * sizeof *kept);
-    return kept;
 }
 
 static corral_tensor *record_choice(corral_tensor *x, uint32_t dimension, corral_choice c)
@@ -67,20 +70,16 @@ static corral_tensor *record_choice(corral_tensor *x, uint32_t dimension, corral
     corral_choice *kept = corral_tape_scratch(tape, sizeof *kept);
     if (node == NULL || kept == NULL) return &tape->empty;
     *kept = c;
+    node->forward = choice_forward;
     node->backward = choice_backward;
     node->kept[0] = kept;
-    c.from = x->data;
-    c.to = node->tensor.data;
-    corral_shapes_of(x->dtype)->choose(&c);
-    return &node->tensor;
+    choice_forward(node);
+    return tape->status == CORRAL_OK ? &node->tensor : &tape->empty;
 }
 
 corral_tensor *corral_index_select(corral_tensor *x, uint32_t dimension, const int32_t *index, size_t count)
 {
-    if (!check_choice("index_select", x, dimension) ||
-        !check_indices("index_select", x->tape, index, count, x->shape[dimension]))
-        return &x->tape->empty;
-    index = keep_indices(x->tape, index, count);
+    if (!check_choice("index_select", x, dimension)) return &x->tape->empty;
     return record_choice(x, dimension, choice_along(x, dimension, count, index, false));
 }
 
@@ -92,14 +91,21 @@ corral_tensor *corral_embedding(corral_tape *tape, uint32_t weight, const int32_
 corral_tensor *corral_gather_along(corral_tensor *x, uint32_t dimension, const int32_t *index, size_t count)
 {
     if (!check_choice("gather_along", x, dimension)) return &x->tape->empty;
-    corral_choice c = choice_along(x, dimension, count, index, true);
-    const size_t elements = c.outer * c.count * c.inner;
-    if (!check_indices("gather_along", x->tape, index, elements, c.n)) return &x->tape->empty;
-    c.index = keep_indices(x->tape, index, elements);
-    return record_choice(x, dimension, c);
+    return record_choice(x, dimension, choice_along(x, dimension, count, index, true));
 }
 
 // --- scatter ----------------------------------------------------------------------------------------------
+
+static void scatter_forward(corral_node *node)
+{
+    corral_choice c = *(const corral_choice *)node->kept[0];
+    if (!check_indices(node, &c)) return;
+    memcpy(node->tensor.data, node->a->data,
+           corral_tensor_count(node->a) * corral_dtype_size(node->a->dtype));
+    c.from = node->b->data;
+    c.to = node->tensor.data;
+    corral_shapes_of(node->tensor.dtype)->choose_add(&c);
+}
 
 static void scatter_backward(corral_node *node)
 {
@@ -130,81 +136,109 @@ corral_tensor *corral_scatter_add(corral_tensor *x, uint32_t dimension, const in
     if (!fits)
         return corral_tape_fail(tape, CORRAL_ERROR_INVALID,
                                 "scatter_add: the source may differ from x in dimension %u alone", dimension);
-    corral_choice c = choice_along(x, dimension, source->shape[dimension], index, true);
-    if (!check_indices("scatter_add", tape, index, corral_tensor_count(source), c.n)) return &tape->empty;
-    c.index = keep_indices(tape, index, corral_tensor_count(source));
     corral_node *node = corral_tape_append(tape, x->dtype, x->dimension_count, x->shape, x, source);
     corral_choice *kept = corral_tape_scratch(tape, sizeof *kept);
     if (node == NULL || kept == NULL) return &tape->empty;
-    *kept = c;
+    *kept = choice_along(x, dimension, source->shape[dimension], index, true);
+    node->forward = scatter_forward;
     node->backward = scatter_backward;
     node->kept[0] = kept;
-    memcpy(node->tensor.data, x->data, corral_tensor_count(x) * corral_dtype_size(x->dtype));
-    c.from = source->data;
-    c.to = node->tensor.data;
-    corral_shapes_of(x->dtype)->choose_add(&c);
-    return &node->tensor;
+    scatter_forward(node);
+    return tape->status == CORRAL_OK ? &node->tensor : &tape->empty;
 }
 
 // --- made of indices --------------------------------------------------------------------------------------
 
-corral_tensor *corral_one_hot(corral_tape *tape, corral_dtype dtype, const int32_t *index, size_t count,
-                              size_t n)
+static void one_hot_forward(corral_node *node)
 {
-    if (tape->status != CORRAL_OK || !check_indices("one_hot", tape, index, count, n)) return &tape->empty;
-    corral_node *node = corral_tape_append(tape, dtype, 2, (const size_t[]){count, n}, NULL, NULL);
-    if (node == NULL) return &tape->empty;
-    memset(node->tensor.data, 0, count * n * corral_dtype_size(dtype));
-    for (size_t i = 0; i < count; i++) {
-        const size_t at = i * n + (size_t)index[i];
-        if (dtype == CORRAL_F64)
+    const corral_choice *c = node->kept[0];
+    if (!check_indices(node, c)) return;
+    corral_shapes_of(node->tensor.dtype)->fill(c->count * c->n, 0.0, node->tensor.data);
+    for (size_t i = 0; i < c->count; i++) {
+        const size_t at = i * c->n + (size_t)c->index[i];
+        if (node->tensor.dtype == CORRAL_F64)
             ((double *)node->tensor.data)[at] = 1.0;
         else
             ((float *)node->tensor.data)[at] = 1.0f;
     }
+}
+
+corral_tensor *corral_one_hot(corral_tape *tape, corral_dtype dtype, const int32_t *index, size_t count,
+                              size_t n)
+{
+    if (tape->status != CORRAL_OK) return &tape->empty;
+    tape->operation = "one_hot";
+    corral_node *node = corral_tape_append(tape, dtype, 2, (const size_t[]){count, n}, NULL, NULL);
+    corral_choice *kept = corral_tape_scratch(tape, sizeof *kept);
+    if (node == NULL || kept == NULL) return &tape->empty;
+    *kept = (corral_choice){.n = n, .count = count, .index = index};
+    node->forward = one_hot_forward;
+    node->kept[0] = kept;
+    one_hot_forward(node);
+    return tape->status == CORRAL_OK ? &node->tensor : &tape->empty;
+}
+
+/// What a sort keeps: its choice, and the indices of all elements where the choice has fewer.
+typedef struct sort_record {
+    corral_choice choice;
+    int32_t *order; // [rows, n], and one more row that sorting needs
+    bool descending;
+} sort_record;
+
+static void sort_forward(corral_node *node)
+{
+    const sort_record *record = node->kept[0];
+    const corral_choice *c = &record->choice;
+    int32_t *index = corral_unconst(c->index);
+    corral_shapes_of(node->tensor.dtype)
+        ->sort(c->outer, c->n, record->descending, node->a->data, record->order);
+    for (size_t i = 0; i < c->outer * c->count; i++)
+        index[i] = record->order[i / c->count * c->n + i % c->count];
+    choice_forward(node);
+}
+
+/// The first `count` of each sorted row.
+static corral_tensor *sorted(const char *name, corral_tensor *x, bool descending, size_t count,
+                             const int32_t **out_index)
+{
+    corral_tape *tape = x->tape;
+    const uint32_t last = x->dimension_count - 1;
+    const size_t n = x->shape[last], all = corral_tensor_count(x);
+    if (n > INT32_MAX)
+        return corral_tape_fail(tape, CORRAL_ERROR_INVALID, "%s: %zu elements are too many", name, n);
+    size_t shape[CORRAL_MAX_DIMENSIONS];
+    memcpy(shape, x->shape, sizeof shape);
+    shape[last] = count;
+    corral_node *node = corral_tape_append(tape, x->dtype, x->dimension_count, shape, x, NULL);
+    sort_record *record = corral_tape_scratch(tape, sizeof *record);
+    int32_t *order = corral_tape_scratch(tape, (all + n) * sizeof *order);
+    int32_t *index = corral_tape_scratch(tape, (n == 0 ? 0 : all / n * count) * sizeof *index);
+    if (tape->status != CORRAL_OK) return &tape->empty;
+    *record = (sort_record){choice_along(x, last, count, index, true), order, descending};
+    node->forward = sort_forward;
+    node->backward = choice_backward;
+    node->kept[0] = record;
+    if (out_index != NULL) *out_index = index;
+    sort_forward(node);
     return &node->tensor;
+}
+
+static bool can_sort(const char *name, const corral_tensor *x)
+{
+    return check_choice(name, x, x->dimension_count == 0 ? 0 : x->dimension_count - 1);
 }
 
 corral_tensor *corral_sort(corral_tensor *x, bool descending, const int32_t **out_index)
 {
-    corral_tape *tape = x->tape;
-    if (out_index != NULL) *out_index = NULL;
-    if (!check_choice("sort", x, x->dimension_count == 0 ? 0 : x->dimension_count - 1)) return &tape->empty;
-    const uint32_t last = x->dimension_count - 1;
-    const size_t n = x->shape[last], count = corral_tensor_count(x);
-    if (n > INT32_MAX)
-        return corral_tape_fail(tape, CORRAL_ERROR_INVALID, "sort: %zu elements are too many", n);
-    int32_t *index = corral_tape_scratch(tape, (count + n) * sizeof *index);
-    if (index == NULL) return &tape->empty;
-    corral_shapes_of(x->dtype)->sort(n == 0 ? 0 : count / n, n, descending, x->data, index);
-    if (out_index != NULL) *out_index = index;
-    return record_choice(x, last, choice_along(x, last, n, index, true));
-}
-
-/// The first `count` indices of each row of `n`, in memory of the tape.
-static int32_t *first_of_rows(corral_tape *tape, const int32_t *index, size_t rows, size_t n, size_t count)
-{
-    int32_t *first = corral_tape_scratch(tape, rows * count * sizeof *first);
-    for (size_t i = 0; i < rows * count && first != NULL; i++)
-        first[i] = index[i / count * n + i % count];
-    return first;
+    if (!can_sort("sort", x)) return &x->tape->empty;
+    return sorted("sort", x, descending, x->shape[x->dimension_count - 1], out_index);
 }
 
 corral_tensor *corral_top_k(corral_tensor *x, size_t count, const int32_t **out_index)
 {
-    corral_tape *tape = x->tape;
-    const int32_t *index;
-    const corral_tensor *sorted = corral_sort(x, true, &index);
-    if (out_index != NULL) *out_index = NULL;
-    if (tape->status != CORRAL_OK) return &tape->empty;
-    const uint32_t last = x->dimension_count - 1;
-    const size_t n = x->shape[last];
-    if (count > n)
-        return corral_tape_fail(tape, CORRAL_ERROR_INVALID, "top_k: there are no %zu among %zu elements",
-                                count, n);
-    const size_t rows = n == 0 ? 0 : corral_tensor_count(sorted) / n;
-    int32_t *first = first_of_rows(tape, index, rows, n, count);
-    if (first == NULL) return &tape->empty;
-    if (out_index != NULL) *out_index = first;
-    return record_choice(x, last, choice_along(x, last, count, first, true));
+    if (!can_sort("top_k", x)) return &x->tape->empty;
+    const size_t n = x->shape[x->dimension_count - 1];
+    if (count <= n) return sorted("top_k", x, true, count, out_index);
+    return corral_tape_fail(x->tape, CORRAL_ERROR_INVALID, "top_k: there are no %zu among %zu elements",
+                            count, n);
 }

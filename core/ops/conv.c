@@ -52,28 +52,43 @@ static bool check_window(const char *name, const corral_tensor *x, const corral_
 }
 
 /// A node of the run's result that keeps the run; NULL after a failure.
-static corral_node *append_run(corral_tensor *x, corral_conv_run *run, void (*backward)(corral_node *))
+static corral_node *append_run(corral_tensor *x, const corral_conv_run *run, void (*forward)(corral_node *),
+                               void (*backward)(corral_node *))
 {
     const size_t shape[] = {run->rows, run->out_height, run->out_width, run->out};
     corral_node *node = corral_tape_append(x->tape, x->dtype, 4, shape, x, NULL);
     corral_conv_run *kept = corral_tape_scratch(x->tape, sizeof *kept);
     if (kept == NULL || node == NULL) return NULL;
-    run->x = x->data;
-    run->y = node->tensor.data;
     *kept = *run;
+    node->forward = forward;
     node->backward = backward;
     node->kept[0] = kept;
     return node;
 }
 
+/// The run of a node, with what its tensors hold now.
+static corral_conv_run kept_run(const corral_node *node)
+{
+    corral_conv_run run = *(const corral_conv_run *)node->kept[0];
+    run.x = node->a->data;
+    run.y = node->tensor.data;
+    run.y_grad = node->tensor.grad;
+    return run;
+}
+
 // --- convolution ------------------------------------------------------------------------------------------
+
+static void conv_forward(corral_node *node)
+{
+    const corral_conv_run run = kept_run(node);
+    corral_layers_of(node->tensor.dtype)->conv(&run);
+}
 
 static void conv_backward(corral_node *node)
 {
     const corral_tape *tape = node->tensor.tape;
     const corral_dtype dtype = node->tensor.dtype;
-    corral_conv_run run = *(const corral_conv_run *)node->kept[0];
-    run.y_grad = node->tensor.grad;
+    corral_conv_run run = kept_run(node);
     corral_kernels_of(dtype)->activation_grad(corral_tensor_count(&node->tensor), run.activation,
                                               node->tensor.data, node->tensor.grad);
     run.weight_grad = corral_tape_parameter_gradient(tape, node->weight);
@@ -113,12 +128,12 @@ corral_tensor *corral_conv2d(corral_tensor *x, uint32_t weight, uint32_t bias, c
     run.bias = corral_tape_parameter_data(tape, bias);
     run.packed = params->dtype == CORRAL_F32 ? corral_params_packed(params, weight) : NULL;
     run.activation = activation;
-    corral_node *node = append_run(x, &run, conv_backward);
+    corral_node *node = append_run(x, &run, conv_forward, conv_backward);
     if (node == NULL) return &tape->empty;
     node->weight = weight;
     node->bias = bias;
     corral_node_uses_parameters(node);
-    corral_layers_of(x->dtype)->conv(&run);
+    conv_forward(node);
     return &node->tensor;
 }
 
@@ -143,11 +158,19 @@ void corral_conv2d_forward(const corral_params *params, uint32_t weight, uint32_
 
 // --- pools ------------------------------------------------------------------------------------------------
 
+static void pool_forward(corral_node *node)
+{
+    const corral_conv_run run = kept_run(node);
+    if (run.chosen != NULL)
+        corral_layers_of(node->tensor.dtype)->max_pool(&run);
+    else
+        corral_layers_of(node->tensor.dtype)->avg_pool(&run);
+}
+
 static void pool_backward(corral_node *node)
 {
     const corral_layer_kernels *layers = corral_layers_of(node->tensor.dtype);
-    corral_conv_run run = *(const corral_conv_run *)node->kept[0];
-    run.y_grad = node->tensor.grad;
+    corral_conv_run run = kept_run(node);
     run.x_grad = corral_tensor_gradient(node->a);
     if (run.x_grad == NULL) return;
     if (run.chosen != NULL)
@@ -164,24 +187,25 @@ static bool check_pool(const char *name, const corral_tensor *x, const corral_wi
     return false;
 }
 
+static corral_tensor *record_pool(const char *name, corral_tensor *x, const corral_window *window,
+                                  bool keeps_chosen)
+{
+    if (!check_pool(name, x, window)) return &x->tape->empty;
+    corral_conv_run run = run_of(window, x->shape[0], x->shape[1], x->shape[2], x->shape[3], x->shape[3]);
+    const size_t places = run.rows * run.out_height * run.out_width * run.out;
+    if (keeps_chosen) run.chosen = corral_tape_scratch(x->tape, places * sizeof *run.chosen);
+    corral_node *node = append_run(x, &run, pool_forward, pool_backward);
+    if (x->tape->status != CORRAL_OK) return &x->tape->empty;
+    pool_forward(node);
+    return &node->tensor;
+}
+
 corral_tensor *corral_max_pool2d(corral_tensor *x, const corral_window *window)
 {
-    if (!check_pool("max_pool2d", x, window)) return &x->tape->empty;
-    corral_conv_run run = run_of(window, x->shape[0], x->shape[1], x->shape[2], x->shape[3], x->shape[3]);
-    run.chosen = corral_tape_scratch(x->tape, run.rows * run.out_height * run.out_width * run.out *
-                                                  sizeof *run.chosen);
-    const corral_node *node = append_run(x, &run, pool_backward);
-    if (node == NULL) return &x->tape->empty;
-    corral_layers_of(x->dtype)->max_pool(&run);
-    return corral_unconst(&node->tensor);
+    return record_pool("max_pool2d", x, window, true);
 }
 
 corral_tensor *corral_avg_pool2d(corral_tensor *x, const corral_window *window)
 {
-    if (!check_pool("avg_pool2d", x, window)) return &x->tape->empty;
-    corral_conv_run run = run_of(window, x->shape[0], x->shape[1], x->shape[2], x->shape[3], x->shape[3]);
-    const corral_node *node = append_run(x, &run, pool_backward);
-    if (node == NULL) return &x->tape->empty;
-    corral_layers_of(x->dtype)->avg_pool(&run);
-    return corral_unconst(&node->tensor);
+    return record_pool("avg_pool2d", x, window, false);
 }

@@ -21,6 +21,12 @@ static void *keep(corral_tape *tape, const void *from, size_t bytes)
 
 // --- masks ------------------------------------------------------------------------------------------------
 
+static void mask_forward(corral_node *node)
+{
+    corral_distributions_of(node->tensor.dtype)
+        ->mask(corral_tensor_count(node->a), node->a->data, node->kept[0], node->tensor.data);
+}
+
 static void mask_backward(corral_node *node)
 {
     void *grad = corral_tensor_gradient(node->a);
@@ -36,18 +42,48 @@ corral_tensor *corral_mask_logits(corral_tensor *logits, const uint8_t *allowed)
     corral_node *node =
         corral_tape_append(tape, logits->dtype, logits->dimension_count, logits->shape, logits, NULL);
     if (node == NULL) return &tape->empty;
+    node->forward = mask_forward;
     node->backward = mask_backward;
     node->kept[0] = allowed;
-    corral_distributions_of(logits->dtype)
-        ->mask(corral_tensor_count(logits), logits->data, allowed, node->tensor.data);
+    mask_forward(node);
     return &node->tensor;
 }
 
 // --- discrete ---------------------------------------------------------------------------------------------
 
-static void discrete_backward(corral_node *node)
+/// Actions may have changed since the recording: each forward checks them.
+static bool check_actions(const corral_node *node, const corral_discrete_run *run)
+{
+    for (size_t i = 0; i < run->rows * run->count && run->action != NULL; i++) {
+        const size_t limit = run->sizes == NULL ? 2 : run->sizes[i % run->count];
+        if (run->action[i] >= 0 && (size_t)run->action[i] < limit) continue;
+        corral_tape_fail(node->tensor.tape, CORRAL_ERROR_INVALID,
+                         "%s: action %d of row %zu is not one of %zu", node->name, run->action[i],
+                         i / run->count, limit);
+        return false;
+    }
+    return true;
+}
+
+/// The run of a node, with what its tensors hold now.
+static corral_discrete_run discrete_run(const corral_node *node)
 {
     corral_discrete_run run = *(const corral_discrete_run *)node->kept[0];
+    run.logits = node->a->data;
+    run.other = node->b == NULL ? NULL : node->b->data;
+    run.y = node->tensor.data;
+    return run;
+}
+
+static void discrete_forward(corral_node *node)
+{
+    const corral_discrete_run run = discrete_run(node);
+    if (check_actions(node, &run)) corral_distributions_of(node->tensor.dtype)->discrete[node->kind](&run);
+}
+
+static void discrete_backward(corral_node *node)
+{
+    corral_discrete_run run = discrete_run(node);
     run.y_grad = node->tensor.grad;
     run.logits_grad = corral_tensor_gradient(node->a);
     if (node->b != NULL) run.other_grad = corral_tensor_gradient(node->b);
@@ -62,8 +98,6 @@ static corral_tensor *record_discrete(corral_discrete_kind kind, corral_discrete
     corral_tape *tape = logits->tape;
     run.rows = logits->shape[0];
     run.width = logits->shape[1];
-    run.logits = logits->data;
-    run.other = other == NULL ? NULL : other->data;
     if (run.sizes != NULL) {
         run.sizes = keep(tape, run.sizes, run.count * sizeof *run.sizes);
     } else {
@@ -71,13 +105,12 @@ static corral_tensor *record_discrete(corral_discrete_kind kind, corral_discrete
     }
     corral_node *node = corral_tape_append(tape, logits->dtype, 1, logits->shape, logits, other);
     if (node == NULL) return &tape->empty;
-    run.y = node->tensor.data;
     node->kind = kind;
+    node->forward = discrete_forward;
     node->backward = discrete_backward;
     node->kept[0] = keep(tape, &run, sizeof run);
-    if (tape->status != CORRAL_OK) return &tape->empty;
-    corral_distributions_of(logits->dtype)->discrete[kind](&run);
-    return &node->tensor;
+    if (tape->status == CORRAL_OK) discrete_forward(node);
+    return tape->status == CORRAL_OK ? &node->tensor : &tape->empty;
 }
 
 /// The logits of both distributions are [rows, n] (`other` may be NULL).
@@ -106,25 +139,11 @@ static bool check_parts(const char *name, const corral_tensor *logits, size_t co
     return false;
 }
 
-static bool check_actions(const char *name, const corral_tensor *logits, size_t count, const size_t *sizes,
-                          const int32_t *action)
-{
-    for (size_t i = 0; i < logits->shape[0] * count; i++) {
-        const size_t limit = sizes == NULL ? 2 : sizes[i % count];
-        if (action[i] >= 0 && (size_t)action[i] < limit) continue;
-        corral_tape_fail(logits->tape, CORRAL_ERROR_INVALID, "%s: action %d of row %zu is not one of %zu",
-                         name, action[i], i / count, limit);
-        return false;
-    }
-    return true;
-}
-
 corral_tensor *corral_categorical_log_prob(corral_tensor *logits, size_t count, const size_t *sizes,
                                            const int32_t *action)
 {
     const char *name = "categorical_log_prob";
-    if (!check_logits(name, logits, NULL) || !check_parts(name, logits, count, sizes) ||
-        !check_actions(name, logits, count, sizes, action))
+    if (!check_logits(name, logits, NULL) || !check_parts(name, logits, count, sizes))
         return &logits->tape->empty;
     return record_discrete(CORRAL_CATEGORICAL_LOG_PROB,
                            (corral_discrete_run){.count = count, .sizes = sizes, .action = action}, logits,
@@ -151,8 +170,7 @@ corral_tensor *corral_categorical_kl(corral_tensor *p, corral_tensor *q, size_t 
 corral_tensor *corral_bernoulli_log_prob(corral_tensor *logits, const int32_t *action)
 {
     const char *name = "bernoulli_log_prob";
-    if (!check_logits(name, logits, NULL) || !check_actions(name, logits, logits->shape[1], NULL, action))
-        return &logits->tape->empty;
+    if (!check_logits(name, logits, NULL)) return &logits->tape->empty;
     return record_discrete(CORRAL_BERNOULLI_LOG_PROB, (corral_discrete_run){.action = action}, logits, NULL);
 }
 
@@ -170,10 +188,10 @@ corral_tensor *corral_bernoulli_kl(corral_tensor *p, corral_tensor *q)
 
 // --- normal -----------------------------------------------------------------------------------------------
 
-/// What a node of normal distributions reads beside its run.
+/// What a node of normal distributions reads.
 typedef struct normal_record {
-    corral_normal_run run;
     corral_tensor *p_mean, *p_log_std, *q_mean, *q_log_std, *value; // NULL where there is none
+    bool squashed;
 } normal_record;
 
 static void *gradient_of(corral_tensor *tensor)
@@ -181,10 +199,38 @@ static void *gradient_of(corral_tensor *tensor)
     return tensor == NULL ? NULL : corral_tensor_gradient(tensor);
 }
 
+static corral_normal_side side_of(const corral_tensor *mean, const corral_tensor *log_std)
+{
+    if (mean == NULL) return (corral_normal_side){0};
+    return (corral_normal_side){.mean = mean->data,
+                                .log_std = log_std->data,
+                                .step = log_std->dimension_count == 2 ? log_std->shape[1] : 0};
+}
+
+/// The run of a node, with what its tensors hold now.
+static corral_normal_run normal_run(const corral_node *node, const normal_record *record)
+{
+    return (corral_normal_run){
+        .rows = record->p_mean->shape[0],
+        .n = record->p_mean->shape[1],
+        .p = side_of(record->p_mean, record->p_log_std),
+        .q = side_of(record->q_mean, record->q_log_std),
+        .value = record->value == NULL ? NULL : record->value->data,
+        .squashed = record->squashed,
+        .y = node->tensor.data,
+    };
+}
+
+static void normal_forward(corral_node *node)
+{
+    const corral_normal_run run = normal_run(node, node->kept[0]);
+    corral_distributions_of(node->tensor.dtype)->normal[node->kind](&run);
+}
+
 static void normal_backward(corral_node *node)
 {
     const normal_record *record = node->kept[0];
-    corral_normal_run run = record->run;
+    corral_normal_run run = normal_run(node, record);
     run.y_grad = node->tensor.grad;
     run.p.mean_grad = gradient_of(record->p_mean);
     run.p.log_std_grad = gradient_of(record->p_log_std);
@@ -221,16 +267,7 @@ static bool check_like(const char *name, const corral_tensor *mean, const corral
     return false;
 }
 
-static corral_normal_side side_of(const corral_tensor *mean, const corral_tensor *log_std)
-{
-    if (mean == NULL) return (corral_normal_side){0};
-    return (corral_normal_side){.mean = mean->data,
-                                .log_std = log_std->data,
-                                .step = log_std->dimension_count == 2 ? log_std->shape[1] : 0};
-}
-
-static corral_tensor *record_normal(const char *name, corral_normal_kind kind, bool squashed,
-                                    normal_record record)
+static corral_tensor *record_normal(const char *name, corral_normal_kind kind, normal_record record)
 {
     corral_tape *tape = record.p_mean->tape;
     if (!check_side(name, record.p_mean, record.p_log_std) ||
@@ -243,39 +280,32 @@ static corral_tensor *record_normal(const char *name, corral_normal_kind kind, b
     corral_node_reads(node, record.q_mean);
     corral_node_reads(node, record.q_log_std);
     corral_node_reads(node, record.value);
-    record.run = (corral_normal_run){
-        .rows = record.p_mean->shape[0],
-        .n = record.p_mean->shape[1],
-        .p = side_of(record.p_mean, record.p_log_std),
-        .q = side_of(record.q_mean, record.q_log_std),
-        .value = record.value == NULL ? NULL : record.value->data,
-        .squashed = squashed,
-        .y = node->tensor.data,
-    };
     node->kind = kind;
+    node->forward = normal_forward;
     node->backward = normal_backward;
     node->kept[0] = keep(tape, &record, sizeof record);
     if (tape->status != CORRAL_OK) return &tape->empty;
-    corral_distributions_of(record.p_mean->dtype)->normal[kind](&record.run);
+    normal_forward(node);
     return &node->tensor;
 }
 
 corral_tensor *corral_normal_log_prob(corral_tensor *mean, corral_tensor *log_std, corral_tensor *value)
 {
-    return record_normal("normal_log_prob", CORRAL_NORMAL_LOG_PROB, false,
+    return record_normal("normal_log_prob", CORRAL_NORMAL_LOG_PROB,
                          (normal_record){.p_mean = mean, .p_log_std = log_std, .value = value});
 }
 
 corral_tensor *corral_squashed_normal_log_prob(corral_tensor *mean, corral_tensor *log_std,
                                                corral_tensor *value)
 {
-    return record_normal("squashed_normal_log_prob", CORRAL_NORMAL_LOG_PROB, true,
-                         (normal_record){.p_mean = mean, .p_log_std = log_std, .value = value});
+    return record_normal(
+        "squashed_normal_log_prob", CORRAL_NORMAL_LOG_PROB,
+        (normal_record){.p_mean = mean, .p_log_std = log_std, .value = value, .squashed = true});
 }
 
 corral_tensor *corral_normal_entropy(corral_tensor *mean, corral_tensor *log_std)
 {
-    return record_normal("normal_entropy", CORRAL_NORMAL_ENTROPY, false,
+    return record_normal("normal_entropy", CORRAL_NORMAL_ENTROPY,
                          (normal_record){.p_mean = mean, .p_log_std = log_std});
 }
 
@@ -283,7 +313,7 @@ corral_tensor *corral_normal_kl(corral_tensor *p_mean, corral_tensor *p_log_std,
                                 corral_tensor *q_log_std)
 {
     return record_normal(
-        "normal_kl", CORRAL_NORMAL_KL, false,
+        "normal_kl", CORRAL_NORMAL_KL,
         (normal_record){.p_mean = p_mean, .p_log_std = p_log_std, .q_mean = q_mean, .q_log_std = q_log_std});
 }
 

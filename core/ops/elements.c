@@ -11,6 +11,14 @@
 
 // --- one tensor -------------------------------------------------------------------------------------------
 
+static void function_forward(corral_node *node)
+{
+    const corral_tensor *x = node->a;
+    const corral_unary_run run = {
+        .count = corral_tensor_count(x), .numbers = node->numbers, .x = x->data, .y = node->tensor.data};
+    corral_elements_of(x->dtype)->function[node->kind](&run);
+}
+
 static void function_backward(corral_node *node)
 {
     const corral_tensor *x = node->a;
@@ -30,14 +38,12 @@ static corral_tensor *function(corral_function kind, const char *name, corral_te
     if (!corral_tape_ready(x, NULL, name)) return &x->tape->empty;
     corral_node *node = corral_tape_append(x->tape, x->dtype, x->dimension_count, x->shape, x, NULL);
     if (node == NULL) return &x->tape->empty;
-    const corral_element_kernels *kernels = corral_elements_of(x->dtype);
     node->kind = kind;
     node->numbers[0] = number;
+    node->forward = function_forward;
     node->backward = function_backward;
-    if (kernels->function_grad[kind] == NULL) node->tensor.requires_grad = false;
-    const corral_unary_run run = {
-        .count = corral_tensor_count(x), .numbers = node->numbers, .x = x->data, .y = node->tensor.data};
-    kernels->function[kind](&run);
+    if (corral_elements_of(x->dtype)->function_grad[kind] == NULL) node->tensor.requires_grad = false;
+    function_forward(node);
     return &node->tensor;
 }
 
@@ -88,10 +94,20 @@ corral_tensor *corral_elu(corral_tensor *x, double alpha)
 
 // --- two tensors ------------------------------------------------------------------------------------------
 
-static void power_backward(corral_node *node)
+static void pairing_forward(corral_node *node)
 {
     corral_broadcast plan;
     corral_broadcast_plan(node->a, node->b, &plan); // it did fit when the operation was recorded
+    const corral_dtype dtype = node->tensor.dtype;
+    const corral_binary_run whole = {.a = node->a->data, .b = node->b->data, .y = node->tensor.data};
+    corral_broadcast_walk(&plan, &whole, corral_dtype_size(dtype),
+                          corral_elements_of(dtype)->pairing[node->kind]);
+}
+
+static void power_backward(corral_node *node)
+{
+    corral_broadcast plan;
+    corral_broadcast_plan(node->a, node->b, &plan);
     const corral_binary_run whole = {
         .a = node->a->data,
         .b = node->b->data,
@@ -115,11 +131,11 @@ static corral_tensor *pairing(corral_pairing kind, const char *name, corral_tens
                                 name);
     corral_node *node = corral_tape_append(tape, a->dtype, corral_broadcast_shape(a, b, shape), shape, a, b);
     if (node == NULL) return &tape->empty;
+    node->kind = kind;
+    node->forward = pairing_forward;
     node->backward = power_backward;
     if (kind != CORRAL_PAIRING_POWER) node->tensor.requires_grad = false;
-    const corral_binary_run whole = {.a = a->data, .b = b->data, .y = node->tensor.data};
-    corral_broadcast_walk(&plan, &whole, corral_dtype_size(a->dtype),
-                          corral_elements_of(a->dtype)->pairing[kind]);
+    pairing_forward(node);
     return &node->tensor;
 }
 
@@ -138,6 +154,14 @@ PAIRING(not_equal, NOT_EQUAL)
 #undef PAIRING
 
 // --- choosing ---------------------------------------------------------------------------------------------
+
+static void where_forward(corral_node *node)
+{
+    const corral_tensor *condition = node->kept[0];
+    corral_elements_of(node->tensor.dtype)
+        ->where(corral_tensor_count(condition), condition->data, node->a->data, node->b->data,
+                node->tensor.data);
+}
 
 static void where_backward(corral_node *node)
 {
@@ -172,40 +196,62 @@ corral_tensor *corral_where(corral_tensor *condition, corral_tensor *yes, corral
         return &tape->empty;
     corral_node *node = corral_tape_append(tape, yes->dtype, yes->dimension_count, yes->shape, yes, no);
     if (node == NULL) return &tape->empty;
+    node->forward = where_forward;
     node->backward = where_backward;
     node->kept[0] = condition;
-    corral_elements_of(yes->dtype)
-        ->where(corral_tensor_count(yes), condition->data, yes->data, no->data, node->tensor.data);
+    where_forward(node);
     return &node->tensor;
 }
 
 // --- dropout ----------------------------------------------------------------------------------------------
 
+/// What a dropout keeps. The counter is the caller's, so that a replay drops what is due then.
+typedef struct dropout_record {
+    double p;
+    uint64_t key;
+    const uint64_t *counter;
+    uint64_t used; // by the last forward
+} dropout_record;
+
+static corral_dropout_run dropout_run(const corral_node *node, const dropout_record *record)
+{
+    return (corral_dropout_run){.count = corral_tensor_count(&node->tensor),
+                                .p = record->p,
+                                .key = record->key,
+                                .counter = record->used,
+                                .from = node->a->data,
+                                .to = node->tensor.data};
+}
+
+static void dropout_forward(corral_node *node)
+{
+    dropout_record *record = corral_unconst(node->kept[0]);
+    record->used = *record->counter;
+    const corral_dropout_run run = dropout_run(node, record);
+    corral_elements_of(node->tensor.dtype)->dropout(&run);
+}
+
 static void dropout_backward(corral_node *node)
 {
-    corral_dropout_run run = *(const corral_dropout_run *)node->kept[0];
+    corral_dropout_run run = dropout_run(node, node->kept[0]);
     run.from = node->tensor.grad;
     run.to = corral_tensor_gradient(node->a);
     if (run.to != NULL) corral_elements_of(node->tensor.dtype)->dropout_grad(&run);
 }
 
-corral_tensor *corral_dropout(corral_tensor *x, double p, uint64_t stream_key, uint64_t counter)
+corral_tensor *corral_dropout(corral_tensor *x, double p, uint64_t stream_key, const uint64_t *counter)
 {
     corral_tape *tape = x->tape;
     if (!corral_tape_ready(x, NULL, "dropout")) return &tape->empty;
     if (!(p >= 0.0 && p <= 1.0))
         return corral_tape_fail(tape, CORRAL_ERROR_INVALID, "dropout: %g is no probability", p);
     corral_node *node = corral_tape_append(tape, x->dtype, x->dimension_count, x->shape, x, NULL);
-    corral_dropout_run *run = corral_tape_scratch(tape, sizeof *run);
-    if (node == NULL || run == NULL) return &tape->empty;
-    *run = (corral_dropout_run){.count = corral_tensor_count(x),
-                                .p = p,
-                                .key = stream_key,
-                                .counter = counter,
-                                .from = x->data,
-                                .to = node->tensor.data};
+    dropout_record *record = corral_tape_scratch(tape, sizeof *record);
+    if (node == NULL || record == NULL) return &tape->empty;
+    *record = (dropout_record){.p = p, .key = stream_key, .counter = counter};
+    node->forward = dropout_forward;
     node->backward = dropout_backward;
-    node->kept[0] = run;
-    corral_elements_of(x->dtype)->dropout(run);
+    node->kept[0] = record;
+    dropout_forward(node);
     return &node->tensor;
 }

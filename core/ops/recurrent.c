@@ -27,7 +27,8 @@ typedef struct recurrent_record {
     const uint8_t *reset;
     size_t steps, sequences, rows, in, hidden, gate_count; // 4 gates: LSTM, 3: GRU
     size_t size;                                           // of an element
-    char *gates, *sums, *h_before, *c_before, *c, *tanh_c;
+    char *gates, *h_before, *c_before, *c, *tanh_c;
+    char *sums; // GRU: W_h h + b_h. LSTM: [gates], the two biases' sum
     corral_tensor *h_out, *c_out;
 } recurrent_record;
 
@@ -61,15 +62,15 @@ static corral_cell_run run_of(const recurrent_record *r, size_t t)
 
 // --- forward ----------------------------------------------------------------------------------------------
 
-/// b_i + b_h, which an LSTM's sums begin with.
-static const void *summed_bias(corral_tape *tape, const recurrent_record *r, corral_dtype dtype)
+/// What the sums begin with: of an LSTM b_i + b_h, which is put into memory of the record.
+static const void *first_bias(const corral_tape *tape, const recurrent_record *r, corral_dtype dtype)
 {
     const size_t count = r->gate_count * r->hidden;
-    void *sum = corral_tape_scratch(tape, count * r->size);
-    if (sum == NULL) return NULL;
-    memcpy(sum, corral_tape_parameter_data(tape, r->entries.bias_input), count * r->size);
-    corral_kernels_of(dtype)->add(count, corral_tape_parameter_data(tape, r->entries.bias_hidden), sum);
-    return sum;
+    const void *bias = corral_tape_parameter_data(tape, r->entries.bias_input);
+    if (!is_lstm(r)) return bias;
+    memcpy(r->sums, bias, count * r->size);
+    corral_kernels_of(dtype)->add(count, corral_tape_parameter_data(tape, r->entries.bias_hidden), r->sums);
+    return r->sums;
 }
 
 static const float *packed_of(const corral_tape *tape, uint32_t entry)
@@ -100,14 +101,15 @@ static void forward_step(const corral_tape *tape, const recurrent_record *r, cor
         layers->gru_cell(&run);
 }
 
-static void forward(corral_tape *tape, const recurrent_record *r, corral_dtype dtype)
+static void recurrent_forward(corral_node *node)
 {
-    const void *bias =
-        is_lstm(r) ? summed_bias(tape, r, dtype) : corral_tape_parameter_data(tape, r->entries.bias_input);
-    if (bias == NULL) return;
+    const corral_tape *tape = node->tensor.tape;
+    const recurrent_record *r = node->kept[0];
+    const corral_dtype dtype = node->tensor.dtype;
     corral_kernels_of(dtype)->linear(r->rows, r->in, r->gate_count * r->hidden, r->x->data,
                                      corral_tape_parameter_data(tape, r->entries.weight_input),
-                                     packed_of(tape, r->entries.weight_input), bias, CORRAL_LINEAR, r->gates);
+                                     packed_of(tape, r->entries.weight_input), first_bias(tape, r, dtype),
+                                     CORRAL_LINEAR, r->gates);
     for (size_t t = 0; t < r->steps; t++)
         forward_step(tape, r, dtype, t);
 }
@@ -235,6 +237,12 @@ static void recurrent_backward(corral_node *node)
     add_gradient(r->first_cell, back.c_carry);
 }
 
+/// The layer's own forward computes the cells.
+static void cell_forward(corral_node *node)
+{
+    (void)node;
+}
+
 /// The cells' node comes behind the layer's, so it goes backward first, and sees to it that the layer does.
 static void cell_backward(corral_node *node)
 {
@@ -312,10 +320,8 @@ static void allocate_record(corral_tape *tape, recurrent_record *r)
     const size_t state = r->rows * r->hidden * r->size, wide = r->gate_count * state;
     r->gates = corral_tape_scratch(tape, wide);
     r->h_before = corral_tape_scratch(tape, state);
-    if (!is_lstm(r)) {
-        r->sums = corral_tape_scratch(tape, wide);
-        return;
-    }
+    r->sums = corral_tape_scratch(tape, is_lstm(r) ? r->gate_count * r->hidden * r->size : wide);
+    if (!is_lstm(r)) return;
     r->c_before = corral_tape_scratch(tape, state);
     r->tanh_c = corral_tape_scratch(tape, state);
 }
@@ -335,19 +341,21 @@ static corral_tensor *record(const char *name, corral_tensor *x, const corral_se
     if (node == NULL) return &tape->empty;
     corral_node_uses_parameters(node);
     corral_node_reads(node, r->first_cell);
+    node->forward = recurrent_forward;
     node->backward = recurrent_backward;
     node->kept[0] = r;
     r->h_out = &node->tensor;
     if (is_lstm(r)) {
         corral_node *cells = corral_tape_append(tape, x->dtype, 2, shape, &node->tensor, NULL);
         if (cells == NULL) return &tape->empty;
+        cells->forward = cell_forward;
         cells->backward = cell_backward;
         r->c_out = &cells->tensor;
         r->c = cells->tensor.data;
         if (out_cell != NULL) *out_cell = r->c_out;
     }
-    forward(tape, r, x->dtype);
-    return tape->status == CORRAL_OK ? &node->tensor : &tape->empty;
+    recurrent_forward(node);
+    return &node->tensor;
 }
 
 corral_tensor *corral_lstm(corral_tensor *x, const corral_recurrent *entries,

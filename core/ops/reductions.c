@@ -55,6 +55,12 @@ static corral_row_run run_of(const corral_tensor *x, const corral_tensor *y)
         .rows = rows, .n = rows == 0 ? 0 : corral_tensor_count(x) / rows, .x = x->data, .y = y->data};
 }
 
+static void reduce_forward(corral_node *node)
+{
+    const corral_row_run run = run_of(node->a, &node->tensor);
+    corral_shapes_of(node->tensor.dtype)->reduce[node->kind](&run);
+}
+
 static void reduce_backward(corral_node *node)
 {
     corral_row_run run = run_of(node->a, &node->tensor);
@@ -75,9 +81,9 @@ static corral_tensor *reduce(const char *name, corral_reduction kind, corral_ten
     corral_node *node = corral_tape_append(tape, x->dtype, p.result_count, p.result, x, NULL);
     if (node == NULL) return &tape->empty;
     node->kind = kind;
+    node->forward = reduce_forward;
     node->backward = reduce_backward;
-    const corral_row_run run = run_of(x, &node->tensor);
-    corral_shapes_of(x->dtype)->reduce[kind](&run);
+    reduce_forward(node);
     return &node->tensor;
 }
 
@@ -169,6 +175,12 @@ static corral_row_run rows_of_last(const corral_tensor *x, const corral_tensor *
         .rows = n == 0 ? 0 : corral_tensor_count(x) / n, .n = n, .x = x->data, .y = y->data};
 }
 
+static void cumsum_forward(corral_node *node)
+{
+    const corral_row_run run = rows_of_last(node->a, &node->tensor);
+    corral_shapes_of(node->tensor.dtype)->cumsum(&run);
+}
+
 static void cumsum_backward(corral_node *node)
 {
     corral_row_run run = rows_of_last(node->a, &node->tensor);
@@ -185,8 +197,8 @@ corral_tensor *corral_cumsum(corral_tensor *x)
         return corral_tape_fail(tape, CORRAL_ERROR_INVALID, "cumsum: a single number has no last dimension");
     corral_node *node = corral_tape_append(tape, x->dtype, x->dimension_count, x->shape, x, NULL);
     if (node == NULL) return &tape->empty;
+    node->forward = cumsum_forward;
     node->backward = cumsum_backward;
-    const corral_row_run run = rows_of_last(x, &node->tensor);
-    corral_shapes_of(x->dtype)->cumsum(&run);
+    cumsum_forward(node);
     return &node->tensor;
 }

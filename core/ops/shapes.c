@@ -47,6 +47,15 @@ static void add_back(const corral_node *node, corral_tensor *input, const moved 
     corral_shapes_of(input->dtype)->move_add(&back);
 }
 
+static void move_forward(corral_node *node)
+{
+    const moved *kept = node->kept[0];
+    corral_move move = kept->move;
+    move.from = (const char *)node->a->data + kept->first * corral_dtype_size(node->a->dtype);
+    move.to = node->tensor.data;
+    corral_shapes_of(node->a->dtype)->move(&move);
+}
+
 static void move_backward(corral_node *node)
 {
     add_back(node, node->a, node->kept[0]);
@@ -61,11 +70,10 @@ static corral_tensor *record_move(corral_tensor *x, uint32_t dimension_count, co
     moved *kept = corral_tape_scratch(tape, sizeof *kept);
     if (node == NULL || kept == NULL) return &tape->empty;
     *kept = (moved){move, first};
+    node->forward = move_forward;
     node->backward = move_backward;
     node->kept[0] = kept;
-    move.from = (const char *)x->data + first * corral_dtype_size(x->dtype);
-    move.to = node->tensor.data;
-    corral_shapes_of(x->dtype)->move(&move);
+    move_forward(node);
     return &node->tensor;
 }
 
@@ -196,9 +204,8 @@ corral_tensor *corral_unsqueeze(corral_tensor *x, uint32_t dimension)
 
 // --- several tensors, or room around one ------------------------------------------------------------------
 
-/// Copies `x` into `node`'s result, from element `first` of `dimension` on; the walk is kept for backward.
-static void move_into(const corral_node *node, const corral_tensor *x, uint32_t dimension, size_t first,
-                      moved *out_kept)
+/// The walk that puts `x` into `node`'s result, from element `first` of `dimension` on.
+static moved walk_into(const corral_node *node, const corral_tensor *x, uint32_t dimension, size_t first)
 {
     const layout from = layout_of(x->dimension_count, x->shape);
     const layout to = layout_of(node->tensor.dimension_count, node->tensor.shape);
@@ -206,9 +213,14 @@ static void move_into(const corral_node *node, const corral_tensor *x, uint32_t 
     memcpy(move.shape, from.shape, sizeof move.shape);
     memcpy(move.from_step, from.step, sizeof move.from_step);
     memcpy(move.to_step, to.step, sizeof move.to_step);
-    *out_kept = (moved){move, first * to.step[among_four(x, dimension)]};
+    return (moved){move, first * to.step[among_four(x, dimension)]};
+}
+
+static void move_into(const corral_node *node, const corral_tensor *x, const moved *kept)
+{
+    corral_move move = kept->move;
     move.from = x->data;
-    move.to = (char *)node->tensor.data + out_kept->first * corral_dtype_size(x->dtype);
+    move.to = (char *)node->tensor.data + kept->first * corral_dtype_size(x->dtype);
     corral_shapes_of(x->dtype)->move(&move);
 }
 
@@ -231,6 +243,13 @@ typedef struct parts {
     corral_tensor **tensors;
     moved *moves;
 } parts;
+
+static void cat_forward(corral_node *node)
+{
+    const parts *p = node->kept[0];
+    for (size_t i = 0; i < p->count; i++)
+        move_into(node, p->tensors[i], &p->moves[i]);
+}
 
 static void cat_backward(corral_node *node)
 {
@@ -277,15 +296,17 @@ corral_tensor *corral_cat(size_t tensor_count, corral_tensor *const *tensors, ui
     moved *moves = corral_tape_scratch(tape, tensor_count * sizeof *moves);
     if (tape->status != CORRAL_OK) return &tape->empty;
     *p = (parts){tensor_count, kept, moves};
+    node->forward = cat_forward;
     node->backward = cat_backward;
     node->kept[0] = p;
     size_t first = 0;
     for (size_t i = 0; i < tensor_count; i++) {
         kept[i] = tensors[i];
-        node->tensor.requires_grad |= tensors[i]->requires_grad;
-        move_into(node, tensors[i], dimension, first, &moves[i]);
+        corral_node_reads(node, tensors[i]);
+        moves[i] = walk_into(node, tensors[i], dimension, first);
         first += tensors[i]->shape[dimension];
     }
+    cat_forward(node);
     return &node->tensor;
 }
 
@@ -297,6 +318,13 @@ corral_tensor *corral_stack(size_t tensor_count, corral_tensor *const *tensors, 
     for (size_t i = 0; i < tensor_count && rows != NULL; i++)
         rows[i] = corral_unsqueeze(tensors[i], dimension);
     return tape->status == CORRAL_OK ? corral_cat(tensor_count, rows, dimension) : &tape->empty;
+}
+
+static void pad_forward(corral_node *node)
+{
+    corral_shapes_of(node->tensor.dtype)
+        ->fill(corral_tensor_count(&node->tensor), node->numbers[0], node->tensor.data);
+    move_into(node, node->a, node->kept[0]);
 }
 
 static void pad_backward(corral_node *node)
@@ -316,9 +344,11 @@ corral_tensor *corral_pad(corral_tensor *x, uint32_t dimension, size_t before, s
     corral_node *node = corral_tape_append(tape, x->dtype, x->dimension_count, shape, x, NULL);
     moved *kept = corral_tape_scratch(tape, sizeof *kept);
     if (node == NULL || kept == NULL) return &tape->empty;
+    *kept = walk_into(node, x, dimension, before);
+    node->forward = pad_forward;
     node->backward = pad_backward;
     node->kept[0] = kept;
-    corral_shapes_of(x->dtype)->fill(corral_tensor_count(&node->tensor), value, node->tensor.data);
-    move_into(node, x, dimension, before, kept);
+    node->numbers[0] = value;
+    pad_forward(node);
     return &node->tensor;
 }

@@ -152,9 +152,11 @@ static corral_tensor *use_where(corral_tensor *const *v)
 {
     return corral_where(corral_greater(v[2], corral_constant(v[2]->tape, CORRAL_F64, 0.1)), v[0], v[1]);
 }
+static const uint64_t five = 5;
+
 static corral_tensor *use_dropout(corral_tensor *const *v)
 {
-    return corral_dropout(v[0], 0.4, 77, 5);
+    return corral_dropout(v[0], 0.4, 77, &five);
 }
 
 static void gradients_follow_differences(void)
@@ -284,10 +286,11 @@ static void dropout_is_a_stream(void)
         x[i] = 1.0f;
     fresh();
     const size_t count = COUNT, half = COUNT / 2;
-    const corral_tensor *y = corral_dropout(corral_input(tape, CORRAL_F32, 1, &count, x), 0.25, 9, 100);
-    const corral_tensor *left = corral_dropout(corral_input(tape, CORRAL_F32, 1, &half, x), 0.25, 9, 100);
+    const uint64_t start = 100, middle = 100 + COUNT / 2;
+    const corral_tensor *y = corral_dropout(corral_input(tape, CORRAL_F32, 1, &count, x), 0.25, 9, &start);
+    const corral_tensor *left = corral_dropout(corral_input(tape, CORRAL_F32, 1, &half, x), 0.25, 9, &start);
     const corral_tensor *right =
-        corral_dropout(corral_input(tape, CORRAL_F32, 1, &half, x), 0.25, 9, 100 + COUNT / 2);
+        corral_dropout(corral_input(tape, CORRAL_F32, 1, &half, x), 0.25, 9, &middle);
     TEST_OK(corral_tape_status(tape));
     memcpy(both, left->data, half * sizeof(float));
     memcpy(both + half, right->data, half * sizeof(float));
@@ -297,10 +300,10 @@ static void dropout_is_a_stream(void)
         sum += (double)both[i];
     CU_ASSERT_DOUBLE_EQUAL(sum / COUNT, 1.0, 0.05);
     fresh();
-    const corral_tensor *none = corral_dropout(corral_input(tape, CORRAL_F32, 1, &half, x), 1.0, 9, 0);
-    const corral_tensor *all = corral_dropout(corral_input(tape, CORRAL_F32, 1, &half, x), 0.0, 9, 0);
+    const corral_tensor *none = corral_dropout(corral_input(tape, CORRAL_F32, 1, &half, x), 1.0, 9, &start);
+    const corral_tensor *all = corral_dropout(corral_input(tape, CORRAL_F32, 1, &half, x), 0.0, 9, &start);
     CU_ASSERT_TRUE(((const float *)none->data)[7] == 0.0f && ((const float *)all->data)[7] == 1.0f);
-    corral_dropout(corral_input(tape, CORRAL_F32, 1, &half, x), 1.5, 9, 0);
+    corral_dropout(corral_input(tape, CORRAL_F32, 1, &half, x), 1.5, 9, &start);
     TEST_FAILS(corral_tape_status(tape), CORRAL_ERROR_INVALID, "no probability");
     corral_tape_destroy(tape);
     tape = NULL;

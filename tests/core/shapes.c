@@ -21,7 +21,6 @@ FUNCTION(cat, corral_cat(3, (corral_tensor *const[]){v[0], corral_slice(v[0], 2,
 FUNCTION(stack, corral_stack(2, (corral_tensor *const[]){v[0], corral_square(v[0])}, 1))
 FUNCTION(pad, corral_pad(v[0], 0, 1, 2, 0.7))
 FUNCTION(squeeze, corral_squeeze(corral_unsqueeze(corral_square(v[0]), 1), 1))
-FUNCTION(index_select, corral_index_select(v[0], 1, (const int32_t[]){2, 0, 2, 2}, 4))
 FUNCTION(sum_over, corral_square(corral_sum_over(v[0], CORRAL_DIMENSION(0) | CORRAL_DIMENSION(2), false)))
 FUNCTION(sum_kept, corral_mul(v[0], corral_sum_over(v[0], CORRAL_DIMENSION(1), true)))
 FUNCTION(mean_over, corral_square(corral_mean_over(v[0], CORRAL_ALL_DIMENSIONS, false)))
@@ -37,6 +36,12 @@ FUNCTION(softmax, corral_softmax(v[0]))
 FUNCTION(sort, corral_mul(corral_sort(v[0], true, NULL), v[0]))
 FUNCTION(top_k, corral_top_k(v[0], 2, NULL))
 #undef FUNCTION
+
+static corral_tensor *use_index_select(corral_tensor *const *v)
+{
+    static const int32_t index[] = {2, 0, 2, 2};
+    return corral_index_select(v[0], 1, index, 4);
+}
 
 static corral_tensor *use_gather_along(corral_tensor *const *v)
 {

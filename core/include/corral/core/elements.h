@@ -47,9 +47,10 @@ corral_tensor *corral_not_equal(corral_tensor *a, corral_tensor *b);
 /// exactly 0, whatever it is.
 corral_tensor *corral_where(corral_tensor *condition, corral_tensor *yes, corral_tensor *no);
 
-/// Zero with probability `p`, else x / (1 - p). Element i is dropped by number `counter + i` of the stream
-/// (corral/base/rng.h), so that the same elements are dropped however a batch is cut.
-corral_tensor *corral_dropout(corral_tensor *x, double p, uint64_t stream_key, uint64_t counter);
+/// Zero with probability `p`, else x / (1 - p). Element i is dropped by number `*counter + i` of the stream
+/// (corral/base/rng.h), so that the same elements are dropped however a batch is cut. The counter must live
+/// until the reset; a replay reads it again.
+corral_tensor *corral_dropout(corral_tensor *x, double p, uint64_t stream_key, const uint64_t *counter);
 
 #ifdef __cplusplus
 }

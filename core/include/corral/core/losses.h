@@ -3,7 +3,7 @@
 
 /// Losses of reinforcement learning beside those in ops.h, fused: each works out its gradient together with
 /// its value, in one pass over the rows. Where a minibatch is cut into lanes, `total_rows` is the whole
-/// minibatch, which means divide by. Arrays in `terms` are read while recording only.
+/// minibatch, which means divide by. Arrays in `terms` must live until the reset; a replay reads them again.
 #ifndef CORRAL_CORE_LOSSES_H
 #define CORRAL_CORE_LOSSES_H
 

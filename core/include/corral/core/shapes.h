@@ -2,7 +2,8 @@
 // Copyright (c) 2026 The Corral authors
 
 /// Operations that move elements, choose among them, or reduce over dimensions. All results are dense copies;
-/// a gradient is added up over what was repeated. Index arrays are checked and copied.
+/// a gradient is added up over what was repeated. Index arrays are checked, and must live until
+/// the reset; a replay reads them again.
 #ifndef CORRAL_CORE_SHAPES_H
 #define CORRAL_CORE_SHAPES_H
 
