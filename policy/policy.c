@@ -40,7 +40,7 @@ static corral_status check_config(const corral_policy_config *config)
     for (uint32_t i = 0; i < config->hidden.count; i++)
         if (config->hidden.value[i] == 0)
             return corral_fail(CORRAL_ERROR_INVALID, "network.hidden: layer %u has no units", i);
-    return CORRAL_OK;
+    return config->kind == CORRAL_POLICY_Q ? policy_check_q(config) : CORRAL_OK;
 }
 
 corral_status policy_add_layer(corral_policy *policy, policy_layer *layer, const char *name, size_t in,
@@ -78,14 +78,16 @@ static corral_status add_hidden(corral_policy *policy, policy_tower *tower, cons
 static corral_status build_q_network(corral_policy *policy)
 {
     const corral_policy_config *config = &policy->config;
+    const size_t atoms = policy_atoms(config);
     size_t width = config->observation_size;
     policy->widest = width;
     corral_status status = add_hidden(policy, &policy->trunk, "trunk", &width);
     if (status == CORRAL_OK)
         status = add_layer(policy, &policy->actor, config->dueling ? "advantage" : "q", width,
-                           config->action_count, CORRAL_LINEAR);
+                           config->action_count * atoms, CORRAL_LINEAR);
     if (status == CORRAL_OK && config->dueling)
-        status = add_layer(policy, &policy->critic, "value", width, 1, CORRAL_LINEAR);
+        status = add_layer(policy, &policy->critic, "value", width, atoms, CORRAL_LINEAR);
+    if (status == CORRAL_OK && config->noisy) status = policy_noise_build(policy);
     if (status == CORRAL_OK) status = corral_params_seal(policy->params);
     return status;
 }
@@ -146,7 +148,9 @@ static corral_status init_weights(corral_policy *policy, uint64_t seed)
     if (status == CORRAL_OK) status = init_tower(policy, &policy->actor, head_gain, seed);
     if (status == CORRAL_OK && policy->general) status = policy_heads_init(policy, seed);
     if (status == CORRAL_OK) status = init_tower(policy, &policy->critic, 1.0, seed);
+    policy_noise_init(policy);
     corral_params_refresh(policy->params);
+    corral_policy_still_noise(policy);
     return status;
 }
 
@@ -241,6 +245,7 @@ corral_status corral_policy_create(const corral_policy_config *config, uint64_t 
 void corral_policy_destroy(corral_policy *policy)
 {
     if (policy == NULL) return;
+    policy_noise_finish(policy);
     corral_params_destroy(policy->params);
     policy_filter_finish(&policy->filter);
     for (int i = 0; i < POLICY_SCRATCH; i++)
@@ -296,7 +301,8 @@ void policy_run_tower(const corral_policy *policy, const policy_tower *tower, si
     for (uint32_t i = 0; i < tower->count; i++) {
         const policy_layer *layer = &tower->layer[i];
         float *y = i + 1 == tower->count ? out : policy->scratch[1 + i % 2];
-        corral_linear_forward(policy->params, layer->weight, layer->bias, layer->activation, rows, x, y);
+        corral_linear_forward(corral_policy_weights(policy), layer->weight, layer->bias, layer->activation,
+                              rows, x, y);
         x = y;
     }
 }

@@ -14,6 +14,8 @@
 #include "corral/base/file.h"
 #include "corral/base/safetensors.h"
 
+#include "corral/core/losses.h"
+
 #include <cjson/cJSON.h>
 
 #include <math.h>
@@ -75,6 +77,7 @@ corral_status corral_policy_unpack(corral_policy *policy, const void *bytes, siz
     policy->version = head.version;
     policy_filter_refresh(&policy->filter);
     corral_params_refresh(policy->params);
+    corral_policy_still_noise(policy);
     return CORRAL_OK;
 }
 
@@ -104,6 +107,7 @@ void corral_policy_take(corral_policy *policy, const corral_policy *from, uint32
     }
     policy->returns = from->returns;
     corral_params_refresh(policy->params);
+    corral_policy_still_noise(policy);
 }
 
 // --- configuration as JSON --------------------------------------------------------------------------------
@@ -126,6 +130,22 @@ static void action_to_json(cJSON *root, const corral_policy_config *config)
     cJSON_AddNumberToObject(root, "noise_every", config->noise_every > 0 ? config->noise_every : 1);
 }
 
+static const char *const worth_names[] = {"mean", "categorical", "quantile"};
+
+/// What a Q-network may have besides; a plain one does not say it.
+static void worth_to_json(cJSON *root, const corral_policy_config *config)
+{
+    if (config->worth != CORRAL_WORTH_MEAN) {
+        cJSON_AddStringToObject(root, "worth", worth_names[config->worth]);
+        cJSON_AddNumberToObject(root, "atoms", config->atoms);
+        cJSON_AddNumberToObject(root, "value_min", config->value_min);
+        cJSON_AddNumberToObject(root, "value_max", config->value_max);
+    }
+    if (!config->noisy) return;
+    cJSON_AddBoolToObject(root, "noisy", true);
+    cJSON_AddNumberToObject(root, "noisy_sigma", config->noisy_sigma);
+}
+
 static char *config_to_json(const corral_policy_config *config)
 {
     cJSON *root = cJSON_CreateObject();
@@ -144,6 +164,7 @@ static char *config_to_json(const corral_policy_config *config)
     if (config->kind != CORRAL_POLICY_ACTOR_CRITIC) {
         cJSON_AddStringToObject(root, "kind", kind_names[config->kind]);
         cJSON_AddBoolToObject(root, "dueling", config->dueling);
+        worth_to_json(root, config);
     }
     policy_space_to_json(root, "observation", &config->observation);
     action_to_json(root, config);
@@ -202,6 +223,28 @@ static bool action_from_json(const cJSON *root, corral_policy_config *config)
     return true;
 }
 
+static bool read_double(const cJSON *root, const char *key, double *out_value)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, key);
+    if (!cJSON_IsNumber(item) || !isfinite(item->valuedouble)) return false;
+    *out_value = item->valuedouble;
+    return true;
+}
+
+static bool worth_from_json(const cJSON *root, corral_policy_config *config)
+{
+    int worth = CORRAL_WORTH_MEAN;
+    bool good = true;
+    if (cJSON_HasObjectItem(root, "worth"))
+        good = read_name(root, "worth", worth_names, 3, &worth) &&
+               read_count(root, "atoms", CORRAL_C51_MOST_ATOMS, &config->atoms) &&
+               read_double(root, "value_min", &config->value_min) &&
+               read_double(root, "value_max", &config->value_max);
+    config->worth = (corral_worth)worth;
+    config->noisy = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "noisy"));
+    return good && (!config->noisy || read_double(root, "noisy_sigma", &config->noisy_sigma));
+}
+
 static bool config_from_json(const char *text, corral_policy_config *out_config)
 {
     corral_policy_config config = {0};
@@ -210,15 +253,16 @@ static bool config_from_json(const char *text, corral_policy_config *out_config)
     const bool has_kind = cJSON_HasObjectItem(root, "kind"); // an actor-critic does not say it
     const cJSON *start = cJSON_GetObjectItemCaseSensitive(root, "action_start");
     const cJSON *clip = cJSON_GetObjectItemCaseSensitive(root, "observation_clip");
-    const bool good =
-        root != NULL && read_count(root, "observation_size", 1 << 24, &config.observation_size) &&
-        read_count(root, "action_count", 1 << 20, &config.action_count) &&
-        read_hidden(root, &config.hidden) &&
-        policy_space_from_json(root, "observation", &config.observation) && action_from_json(root, &config) &&
-        read_name(root, "activation", activation_names, 3, &activation) &&
-        read_name(root, "initialisation", initialisation_names, 2, &initialisation) &&
-        (!has_kind || read_name(root, "kind", kind_names, 2, &kind)) && cJSON_IsNumber(start) &&
-        fabs(start->valuedouble) <= 1e9 && cJSON_IsNumber(clip) && clip->valuedouble > 0;
+    const bool good = root != NULL && worth_from_json(root, &config) &&
+                      read_count(root, "observation_size", 1 << 24, &config.observation_size) &&
+                      read_count(root, "action_count", 1 << 20, &config.action_count) &&
+                      read_hidden(root, &config.hidden) &&
+                      policy_space_from_json(root, "observation", &config.observation) &&
+                      action_from_json(root, &config) &&
+                      read_name(root, "activation", activation_names, 3, &activation) &&
+                      read_name(root, "initialisation", initialisation_names, 2, &initialisation) &&
+                      (!has_kind || read_name(root, "kind", kind_names, 2, &kind)) && cJSON_IsNumber(start) &&
+                      fabs(start->valuedouble) <= 1e9 && cJSON_IsNumber(clip) && clip->valuedouble > 0;
     if (good) {
         config.kind = (corral_policy_kind)kind;
         config.dueling = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "dueling"));
@@ -316,6 +360,7 @@ static corral_status load_all(corral_policy *policy, const corral_safetensors *f
             load(file, path, "returns.moments", CORRAL_STORED_F64, &policy->returns, sizeof policy->returns);
     policy_filter_refresh(f);
     corral_params_refresh(policy->params);
+    corral_policy_still_noise(policy);
     return status;
 }
 
@@ -328,7 +373,7 @@ static bool fits_in(const corral_policy_config *config, size_t file_size)
         previous = config->hidden.value[i];
     }
     // The heads of an action with parts have about as many outputs as inputs, but not always.
-    const size_t outputs = config->action.part_count == 0 ? config->action_count : 1;
+    const size_t outputs = config->action.part_count == 0 ? config->action_count * policy_atoms(config) : 1;
     return (weights + previous * outputs) * sizeof(float) <= file_size;
 }
 

@@ -65,6 +65,19 @@ typedef struct policy_outputs {
     corral_tensor *value;    // [rows, 1]
 } policy_outputs;
 
+/// A layer of a noisy network, and the noise that its weights bear now.
+typedef struct policy_noisy_layer {
+    policy_layer mu;
+    uint32_t sigma_weight, sigma_bias; // entries of the parameters
+    float *of_output, *of_input;       // [out], [in]: factors
+} policy_noisy_layer;
+
+typedef struct policy_noise {
+    corral_params *weights; // what acting and learning multiply with; laid out as the first entries
+    policy_noisy_layer layer[3 * (CORRAL_SIZES_MAX + 1)];
+    uint32_t count;
+} policy_noise;
+
 enum {
     POLICY_BLOCK_ROWS = 256, // acting works through its rows in blocks of this size
     POLICY_SCRATCH = 4, // buffers of that many rows: filtered observation, two that alternate, trunk's result
@@ -77,6 +90,7 @@ struct corral_policy {
     corral_params *params;
     policy_filter filter;
     corral_moments returns;
+    policy_noise noise;         // of a noisy network
     double exploration;         // Q-networks: epsilon
     policy_tower trunk;         // shared networks only: the hidden layers
     policy_tower actor, critic; // heads, with hidden layers of their own where nothing is shared; of a
@@ -91,6 +105,15 @@ struct corral_policy {
     size_t widest;                  // of all layers and the observation
     float *scratch[POLICY_SCRATCH]; // [POLICY_BLOCK_ROWS, widest]
 };
+
+/// Adds the sigmas of all layers, behind all other entries and before the parameters are sealed.
+corral_status policy_noise_build(corral_policy *policy);
+void policy_noise_init(corral_policy *policy);
+void policy_noise_finish(corral_policy *policy);
+
+/// Numbers of the head for each action.
+uint32_t policy_atoms(const corral_policy_config *config);
+corral_status policy_check_q(const corral_policy_config *config);
 
 /// The worths of the actions of `rows` <= POLICY_BLOCK_ROWS observations, then what `out` wants.
 void policy_act_q(corral_policy *policy, size_t rows, const void *observation, const float *uniform,

@@ -6,7 +6,50 @@
 /// which is even in [0, 1) then, says which action.
 #include "policy_internal.h"
 
+#include "corral/core/losses.h"
+
 #include <math.h>
+#include <string.h>
+
+// --- worths that are distributions ------------------------------------------------------------------------
+
+uint32_t policy_atoms(const corral_policy_config *config)
+{
+    return config->kind == CORRAL_POLICY_Q && config->worth != CORRAL_WORTH_MEAN ? config->atoms : 1;
+}
+
+corral_status policy_check_q(const corral_policy_config *config)
+{
+    if (config->worth == CORRAL_WORTH_MEAN) return CORRAL_OK;
+    if (config->atoms < 2 || config->atoms > CORRAL_C51_MOST_ATOMS)
+        return corral_fail(CORRAL_ERROR_INVALID,
+                           "dqn.atoms: a distribution of %u numbers, 2 to %d are possible", config->atoms,
+                           CORRAL_C51_MOST_ATOMS);
+    if (config->worth == CORRAL_WORTH_CATEGORICAL && !(config->value_min < config->value_max))
+        return corral_fail(CORRAL_ERROR_INVALID, "dqn.value_min: %g is not below dqn.value_max, which is %g",
+                           config->value_min, config->value_max);
+    return CORRAL_OK;
+}
+
+void corral_policy_worths(const corral_policy *policy, size_t rows, const float *output, float *out_worth)
+{
+    const corral_policy_config *config = &policy->config;
+    const corral_c51_support support = {config->action_count, config->atoms, (float)config->value_min,
+                                        (float)config->value_max};
+    switch (config->worth) {
+    case CORRAL_WORTH_MEAN:
+        memcpy(out_worth, output, rows * config->action_count * sizeof *out_worth);
+        break;
+    case CORRAL_WORTH_CATEGORICAL:
+        corral_c51_values(rows, &support, output, out_worth);
+        break;
+    case CORRAL_WORTH_QUANTILE:
+        corral_quantile_values(rows, config->action_count, config->atoms, output, out_worth);
+        break;
+    }
+}
+
+// --- acting -----------------------------------------------------------------------------------------------
 
 static float largest(const float *q, size_t actions)
 {
@@ -41,11 +84,14 @@ void policy_act_q(corral_policy *policy, size_t rows, const void *observation, c
     corral_policy_filter(policy, rows, observation, filtered);
     policy_run_tower(policy, &policy->trunk, rows, filtered, hidden);
     float *q = out->logits != NULL ? out->logits : filtered; // the observations are done with
-    policy_run_tower(policy, &policy->actor, rows, hidden, q);
+    const bool mean = policy->config.worth == CORRAL_WORTH_MEAN;
+    float *head = mean ? q : policy->scratch[2];
+    policy_run_tower(policy, &policy->actor, rows, hidden, head);
     if (policy->config.dueling) {
         policy_run_tower(policy, &policy->critic, rows, hidden, policy->scratch[1]);
-        corral_dueling_forward(rows, actions, policy->scratch[1], q, q);
+        corral_dueling_forward(rows, actions, policy_atoms(&policy->config), policy->scratch[1], head, head);
     }
+    if (!mean) corral_policy_worths(policy, rows, head, q);
     for (size_t r = 0; out->value != NULL && r < rows; r++)
         out->value[r] = largest(q + r * actions, actions);
     if (out->action == NULL) return;

@@ -17,6 +17,7 @@ static const char *const algorithms[] = {"ppo", "dqn", NULL};
 static const char *const transports[] = {"shared_memory", "grpc", NULL};
 static const char *const activations[] = {"tanh", "relu", NULL};
 static const char *const deviations[] = {"free", "state", "gsde", NULL};
+static const char *const distributions[] = {"mean", "categorical", "quantile", NULL};
 static const char *const initialisations[] = {"orthogonal", "fan_in", NULL};
 
 #define AT(member) offsetof(corral_train_config, member)
@@ -167,6 +168,15 @@ const corral_field corral_train_fields[] = {
           "Part of the schedules' steps over which it falls"),
     BOOL("dqn.double_q", dqn.double_q, "The online network chooses the action whose target is taken"),
     BOOL("dqn.dueling", dqn.dueling, "A value and advantages instead of the worths of actions alone"),
+    CHOICE("dqn.distribution", dqn.distribution, distributions,
+           "What is learned of an action's worth: its mean, or its distribution over fixed values or as "
+           "quantiles"),
+    INT("dqn.atoms", dqn.atoms, 2, 1024, "Values or quantiles of a distribution"),
+    FLOAT("dqn.value_min", dqn.value_min, -1e9, 1e9, "The smallest value of a categorical distribution"),
+    FLOAT("dqn.value_max", dqn.value_max, -1e9, 1e9, "The largest one"),
+    BOOL("dqn.noisy", dqn.noisy, "Learned noise on the weights, drawn anew with each policy version"),
+    FLOAT("dqn.noisy_sigma", dqn.noisy_sigma, 0, 100,
+          "Its size at the start, times the root of a layer's inputs"),
     FLOAT("dqn.huber_delta", dqn.huber_delta, 0, 1e9,
           "Error beyond which the loss is linear; 0: squared everywhere"),
     FLOAT("dqn.priority_alpha", dqn.priority_alpha, 0, 10,
@@ -235,6 +245,10 @@ corral_train_config corral_train_config_default(void)
                 .exploration_fraction = 0.1,
                 .double_q = true,
                 .dueling = true,
+                .atoms = 51,
+                .value_min = -10,
+                .value_max = 10,
+                .noisy_sigma = 0.5,
                 .huber_delta = 1,
                 .priority_beta = {0.4, 1},
                 .max_grad_norm = 10,

@@ -92,29 +92,40 @@ corral_tensor *corral_dqn_loss(corral_tensor *q, const corral_dqn_terms *terms, 
 
 // --- the dueling head -------------------------------------------------------------------------------------
 
+static size_t atoms_of(const corral_tensor *value)
+{
+    return value->dimension_count == 2 ? value->shape[1] : 1;
+}
+
 static void dueling_forward(corral_node *node)
 {
+    const size_t atoms = atoms_of(node->a);
     corral_kernels_of(node->tensor.dtype)
-        ->dueling(node->tensor.shape[0], node->tensor.shape[1], node->a->data, node->b->data,
+        ->dueling(node->tensor.shape[0], node->tensor.shape[1] / atoms, atoms, node->a->data, node->b->data,
                   node->tensor.data);
 }
 
 static void dueling_backward(corral_node *node)
 {
+    const size_t atoms = atoms_of(node->a);
     void *value_grad = corral_tensor_gradient(node->a), *advantage_grad = corral_tensor_gradient(node->b);
     corral_kernels_of(node->tensor.dtype)
-        ->dueling_grad(node->tensor.shape[0], node->tensor.shape[1], node->tensor.grad, value_grad,
-                       advantage_grad);
+        ->dueling_grad(node->tensor.shape[0], node->tensor.shape[1] / atoms, atoms, node->tensor.grad,
+                       value_grad, advantage_grad);
 }
 
 corral_tensor *corral_dueling(corral_tensor *value, corral_tensor *advantage)
 {
     corral_tape *tape = value->tape;
     if (!corral_tape_ready(value, advantage, "dueling")) return &tape->empty;
-    if (advantage->dimension_count != 2 || advantage->shape[1] == 0 || value->dimension_count == 0 ||
-        value->shape[0] != advantage->shape[0] || corral_tensor_count(value) != advantage->shape[0])
-        return corral_tape_fail(tape, CORRAL_ERROR_INVALID,
-                                "dueling: needs a value [rows] or [rows, 1] and advantages [rows, actions]");
+    const size_t atoms = atoms_of(value);
+    if (advantage->dimension_count != 2 || value->dimension_count < 1 || value->dimension_count > 2 ||
+        atoms == 0 || advantage->shape[1] == 0 || advantage->shape[1] % atoms != 0 ||
+        value->shape[0] != advantage->shape[0])
+        return corral_tape_fail(
+            tape, CORRAL_ERROR_INVALID,
+            "dueling: needs a value [rows] or [rows, atoms] and advantages [rows, actions "
+            "x atoms]");
     corral_node *node = corral_tape_append(tape, value->dtype, 2, advantage->shape, value, advantage);
     if (node == NULL) return &tape->empty;
     node->forward = dueling_forward;
@@ -123,8 +134,8 @@ corral_tensor *corral_dueling(corral_tensor *value, corral_tensor *advantage)
     return &node->tensor;
 }
 
-void corral_dueling_forward(size_t rows, size_t actions, const float *value, const float *advantage,
-                            float *out_q)
+void corral_dueling_forward(size_t rows, size_t actions, size_t atoms, const float *value,
+                            const float *advantage, float *out_q)
 {
-    corral_kernels_f32.dueling(rows, actions, value, advantage, out_q);
+    corral_kernels_f32.dueling(rows, actions, atoms, value, advantage, out_q);
 }

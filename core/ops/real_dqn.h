@@ -35,25 +35,43 @@ static double dqn(const corral_dqn_rows *run)
     return total * share;
 }
 
-/// q(a) = v + (advantage(a) - mean advantage).
-static void dueling(size_t rows, size_t n, const void *value, const void *advantage, void *q)
+/// The sum of one atom over the actions, whose atoms lie side by side.
+static double sum_of_actions(size_t n, size_t atoms, const real *x)
+{
+    if (atoms == 1) return sum_tree(n, x);
+    double sum = 0;
+    for (size_t a = 0; a < n; a++)
+        sum += (double)x[a * atoms];
+    return sum;
+}
+
+/// q(a) = v + (advantage(a) - mean advantage), for each atom.
+static void dueling(size_t rows, size_t n, size_t atoms, const void *value, const void *advantage, void *q)
 {
     for (size_t r = 0; r < rows; r++) {
-        const real *from = (const real *)advantage + r * n;
-        const real mean = (real)(sum_tree(n, from) / (double)n);
-        for (size_t a = 0; a < n; a++)
-            ((real *)q)[r * n + a] = ((const real *)value)[r] + (from[a] - mean);
+        for (size_t i = 0; i < atoms; i++) {
+            const real *from = (const real *)advantage + r * n * atoms + i;
+            real *to = (real *)q + r * n * atoms + i;
+            const real v = ((const real *)value)[r * atoms + i];
+            const real mean = (real)(sum_of_actions(n, atoms, from) / (double)n);
+            for (size_t a = 0; a < n; a++)
+                to[a * atoms] = v + (from[a * atoms] - mean);
+        }
     }
 }
 
-static void dueling_grad(size_t rows, size_t n, const void *q_grad, void *value_grad, void *advantage_grad)
+static void dueling_grad(size_t rows, size_t n, size_t atoms, const void *q_grad, void *value_grad,
+                         void *advantage_grad)
 {
     for (size_t r = 0; r < rows; r++) {
-        const real *g = (const real *)q_grad + r * n;
-        const double sum = sum_tree(n, g);
-        const real mean = (real)(sum / (double)n);
-        if (value_grad != NULL) ((real *)value_grad)[r] += (real)sum;
-        for (size_t a = 0; advantage_grad != NULL && a < n; a++)
-            ((real *)advantage_grad)[r * n + a] += g[a] - mean;
+        for (size_t i = 0; i < atoms; i++) {
+            const size_t first = r * n * atoms + i;
+            const real *g = (const real *)q_grad + first;
+            const double sum = sum_of_actions(n, atoms, g);
+            const real mean = (real)(sum / (double)n);
+            if (value_grad != NULL) ((real *)value_grad)[r * atoms + i] += (real)sum;
+            for (size_t a = 0; advantage_grad != NULL && a < n; a++)
+                ((real *)advantage_grad)[first + a * atoms] += g[a * atoms] - mean;
+        }
     }
 }

@@ -10,6 +10,10 @@
 ///     sum of the lanes in a fixed tree, clip the norm, one Adam step; tell the replay the errors
 ///   every `target_update` environment steps: Q_target += tau (Q - Q_target)
 ///
+/// Where worths are distributions, y is one too (C51: Bellemare et al. 2017; quantiles: Dabney et al. 2018),
+/// and h is the loss between the two. Noisy networks (Fortunato et al. 2018) bear noise of their own in each
+/// minibatch.
+///
 /// The replay keeps observations as the environments gave them, and both s and s' are filtered by the
 /// statistics of now when they are drawn.
 #include "dqn.h"
@@ -17,6 +21,7 @@
 #include "../learner/lanes.h"
 
 #include "corral/base/rng.h"
+#include "corral/core/losses.h"
 #include "corral/core/ops.h"
 
 #include <math.h>
@@ -28,10 +33,11 @@ typedef struct dqn_bench {
     corral_tape *tape;
     float *raw;                // [LANES_BLOCK_ROWS, raw_size]
     float *observation, *next; // [LANES_BLOCK_ROWS, observation_size], filtered
-    float *q_target;           // [LANES_BLOCK_ROWS, action_count]
-    int32_t action[LANES_BLOCK_ROWS];
-    float reward[LANES_BLOCK_ROWS], discount[LANES_BLOCK_ROWS], target[LANES_BLOCK_ROWS];
-    float weight[LANES_BLOCK_ROWS];
+    float *next_output;        // [LANES_BLOCK_ROWS, action_count, atoms] the target network's
+    float *worth;              // [LANES_BLOCK_ROWS, action_count] of the next actions
+    float *target;             // [LANES_BLOCK_ROWS, atoms]
+    int32_t action[LANES_BLOCK_ROWS], next_action[LANES_BLOCK_ROWS];
+    float reward[LANES_BLOCK_ROWS], discount[LANES_BLOCK_ROWS], weight[LANES_BLOCK_ROWS];
 } dqn_bench;
 
 struct dqn {
@@ -39,7 +45,7 @@ struct dqn {
     uint64_t run_seed;
     uint32_t steps;
     size_t raw_size; // 4-byte words of a raw observation, which nobody but the policy looks into
-    size_t observation_size, actions;
+    size_t observation_size, actions, atoms;
     corral_policy *policy, *target;
     corral_team *team;
     corral_optimizer *optimizer;
@@ -77,9 +83,11 @@ static corral_status create_benches(dqn *d)
         bench->raw = create_rows(d->raw_size);
         bench->observation = create_rows(d->observation_size);
         bench->next = create_rows(d->observation_size);
-        bench->q_target = create_rows(d->actions);
+        bench->next_output = create_rows(d->actions * d->atoms);
+        bench->worth = create_rows(d->actions);
+        bench->target = create_rows(d->atoms);
         if (bench->raw == NULL || bench->observation == NULL || bench->next == NULL ||
-            bench->q_target == NULL)
+            bench->next_output == NULL || bench->worth == NULL || bench->target == NULL)
             return no_memory();
     }
     return CORRAL_OK;
@@ -123,6 +131,7 @@ corral_status dqn_create(const corral_dqn_config *config, uint64_t run_seed, uin
     d->raw_size = corral_policy_observation_bytes(corral_policy_get_config(policy)) / sizeof(float);
     d->observation_size = corral_policy_get_config(policy)->observation_size;
     d->actions = corral_policy_get_config(policy)->action_count;
+    d->atoms = config->distribution == CORRAL_WORTH_MEAN ? 1 : (size_t)config->atoms;
     d->policy = policy;
     d->team = team;
     corral_optimizer_config optimizer = corral_optimizer_config_default();
@@ -149,7 +158,9 @@ void dqn_destroy(dqn *d)
         free(d->bench[i].raw);
         free(d->bench[i].observation);
         free(d->bench[i].next);
-        free(d->bench[i].q_target);
+        free(d->bench[i].next_output);
+        free(d->bench[i].worth);
+        free(d->bench[i].target);
     }
     free(d->bench);
     free(d->draws);
@@ -220,13 +231,12 @@ void dqn_insert(dqn *d, const corral_fragment *fragments, uint32_t count)
 // --- one lane ---------------------------------------------------------------------------------------------
 
 void dqn_targets(size_t rows, size_t actions, const float *reward, const float *discount,
-                 const float *q_target, const float *q_online, float *out_target)
+                 const float *q_target, const int32_t *next_action, float *out_target)
 {
     for (size_t r = 0; r < rows; r++) {
-        int32_t best;
-        corral_categorical_mode(1, actions, (q_online != NULL ? q_online : q_target) + r * actions, &best);
         // Nothing comes after a true end, whatever a network says of it.
-        const float future = discount[r] == 0 ? 0 : discount[r] * q_target[r * actions + (size_t)best];
+        const float future =
+            discount[r] == 0 ? 0 : discount[r] * q_target[r * actions + (size_t)next_action[r]];
         out_target[r] = reward[r] + future;
     }
 }
@@ -250,49 +260,93 @@ static void gather_block(const dqn *d, dqn_bench *bench, size_t first, size_t co
     corral_policy_filter(d->policy, count, bench->raw, bench->next);
 }
 
-/// The worths of the actions at the next observations, without gradients; good until the tape's reset.
-static corral_status worths_of_next(corral_policy *policy, dqn_bench *bench, size_t count,
-                                    const float **out_q)
+/// What a network says of the next observations, without gradients; good until the tape's reset.
+static corral_status ask_of_next(corral_policy *policy, dqn_bench *bench, size_t count, const float **out)
 {
-    corral_tensor *q;
-    corral_tape_reset(bench->tape, corral_policy_params(policy), NULL);
-    corral_policy_graph(policy, bench->tape, count, bench->next, &q, NULL);
-    *out_q = q->data;
+    corral_tensor *output;
+    corral_tape_reset(bench->tape, corral_policy_weights(policy), NULL);
+    corral_policy_graph(policy, bench->tape, count, bench->next, &output, NULL);
+    *out = output->data;
     return corral_tape_status(bench->tape);
+}
+
+/// The action that is judged best at each next observation: by the online network's worths or the target's
+/// own.
+static corral_status choose_next(const dqn *d, dqn_bench *bench, size_t count)
+{
+    const float *judge = bench->next_output;
+    if (d->config.double_q) {
+        const corral_status status = ask_of_next(d->policy, bench, count, &judge);
+        if (status != CORRAL_OK) return status;
+    }
+    corral_policy_worths(d->policy, count, judge, bench->worth);
+    corral_categorical_mode(count, d->actions, bench->worth, bench->next_action);
+    return CORRAL_OK;
+}
+
+static corral_c51_support support_of(const dqn *d)
+{
+    return (corral_c51_support){d->actions, d->atoms, (float)d->config.value_min, (float)d->config.value_max};
 }
 
 static corral_status find_targets(const dqn *d, dqn_bench *bench, size_t count)
 {
-    const float *q, *q_online = NULL;
-    corral_status status = worths_of_next(d->target, bench, count, &q);
+    const float *output;
+    corral_status status = ask_of_next(d->target, bench, count, &output);
     if (status != CORRAL_OK) return status;
-    memcpy(bench->q_target, q, count * d->actions * sizeof *q);
-    if (d->config.double_q) status = worths_of_next(d->policy, bench, count, &q_online);
-    if (status == CORRAL_OK)
-        dqn_targets(count, d->actions, bench->reward, bench->discount, bench->q_target, q_online,
+    memcpy(bench->next_output, output, count * d->actions * d->atoms * sizeof *output);
+    status = choose_next(d, bench, count);
+    if (status != CORRAL_OK) return status;
+    const corral_c51_support support = support_of(d);
+    switch ((corral_worth)d->config.distribution) {
+    case CORRAL_WORTH_MEAN:
+        dqn_targets(count, d->actions, bench->reward, bench->discount, bench->next_output, bench->next_action,
                     bench->target);
-    return status;
+        break;
+    case CORRAL_WORTH_CATEGORICAL:
+        corral_c51_target(count, &support, bench->next_output, bench->next_action, bench->reward,
+                          bench->discount, bench->target);
+        break;
+    case CORRAL_WORTH_QUANTILE:
+        corral_quantile_target(count, d->actions, d->atoms, bench->next_output, bench->next_action,
+                               bench->reward, bench->discount, bench->target);
+        break;
+    }
+    return CORRAL_OK;
+}
+
+static corral_tensor *loss_of(const dqn *d, const dqn_bench *bench, corral_tensor *output, float *out_error,
+                              corral_dqn_stats *stats)
+{
+    const size_t all = (size_t)d->config.minibatch;
+    const float delta = (float)d->config.huber_delta;
+    const corral_dqn_terms mean = {bench->action, bench->target, bench->weight, delta, all};
+    const corral_c51_terms categorical = {support_of(d), bench->action, bench->target, bench->weight, all};
+    const corral_quantile_terms quantile = {d->actions,    d->atoms,      d->atoms, bench->action,
+                                            bench->target, bench->weight, delta,    all};
+    switch ((corral_worth)d->config.distribution) {
+    case CORRAL_WORTH_CATEGORICAL:
+        return corral_c51_loss(output, &categorical, out_error, stats);
+    case CORRAL_WORTH_QUANTILE:
+        return corral_quantile_loss(output, &quantile, out_error, stats);
+    default:
+        return corral_dqn_loss(output, &mean, out_error, stats);
+    }
 }
 
 static corral_status learn_block(void *context, const lanes_block *block)
 {
     dqn *d = context;
     dqn_bench *bench = &d->bench[block->thread];
-    const size_t first = block->first, count = block->count;
-    gather_block(d, bench, first, count);
-    corral_status status = find_targets(d, bench, count);
+    gather_block(d, bench, block->first, block->count);
+    corral_status status = find_targets(d, bench, block->count);
     if (status != CORRAL_OK) return status;
-    const corral_dqn_terms terms = {
-        .action = bench->action,
-        .target = bench->target,
-        .weight = bench->weight,
-        .huber_delta = (float)d->config.huber_delta,
-        .total_rows = (size_t)d->config.minibatch,
-    };
-    corral_tensor *q;
-    corral_tape_reset(bench->tape, corral_policy_params(d->policy), block->gradient);
-    corral_policy_graph(d->policy, bench->tape, count, bench->observation, &q, NULL);
-    return corral_backward(corral_dqn_loss(q, &terms, d->error + first, &d->lane_stats[block->lane]));
+    corral_tensor *output;
+    corral_tape_reset(bench->tape, corral_policy_weights(d->policy), block->gradient);
+    corral_policy_graph(d->policy, bench->tape, block->count, bench->observation, &output, NULL);
+    status = corral_backward(loss_of(d, bench, output, d->error + block->first, &d->lane_stats[block->lane]));
+    if (status == CORRAL_OK) corral_policy_noise_gradient(d->policy, block->gradient);
+    return status;
 }
 
 // --- one minibatch ----------------------------------------------------------------------------------------
@@ -315,6 +369,11 @@ static corral_status learn_minibatch(dqn *d, uint64_t draw, dqn_result *result)
     const uint64_t key = corral_stream_key(d->run_seed, CORRAL_STREAM_REPLAY, draw);
     replay_sample(d->replay, key, rows, result->priority_beta, d->draws);
     memset(d->lane_stats, 0, sizeof d->lane_stats);
+    // The two networks' noise is independent, and the same for all rows of a minibatch.
+    corral_policy_draw_noise(d->policy,
+                             corral_stream_key(d->run_seed, CORRAL_STREAM_LEARNING_NOISE, 2 * draw));
+    corral_policy_draw_noise(d->target,
+                             corral_stream_key(d->run_seed, CORRAL_STREAM_LEARNING_NOISE, 2 * draw + 1));
     double norm = 0;
     const lanes_plan plan = {
         .team = d->team,

@@ -44,10 +44,10 @@ typedef struct dqn_moment {
 /// Learns from the replay, once it has enough rows, and brings the target network up to date.
 CORRAL_MUST_USE corral_status dqn_update(dqn *d, const dqn_moment *now, dqn_result *out_result);
 
-/// The targets of one minibatch: reward + discount q_target[a*], where a* is the best action by `q_online`,
-/// or (NULL) by q_target itself. The q are [rows, actions] of the observation that the transition led to.
+/// The targets of one minibatch: reward + discount q_target[next_action]. q_target is [rows, actions], of the
+/// observation that the transition led to.
 void dqn_targets(size_t rows, size_t actions, const float *reward, const float *discount,
-                 const float *q_target, const float *q_online, float *out_target);
+                 const float *q_target, const int32_t *next_action, float *out_target);
 
 corral_optimizer *dqn_optimizer(dqn *d);
 /// The second network; write to it between updates only.
@@ -58,6 +58,8 @@ replay *dqn_replay(dqn *d);
 
 /// What a table of keys cannot check. The sentence names the key.
 CORRAL_MUST_USE corral_status dqn_check_config(const corral_dqn_config *config, int64_t envs);
+/// What a configuration asks of the network.
+void dqn_shape_policy(const corral_dqn_config *config, corral_policy_config *policy);
 /// The replay of a configuration: with as many rows as dqn.buffer_size and dqn.buffer_bytes allow.
 replay_config dqn_replay_config(const corral_dqn_config *config, uint32_t envs, size_t observation_bytes);
 /// The bounds that dqn.samples_per_insert asks for.

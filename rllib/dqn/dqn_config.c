@@ -32,6 +32,17 @@ rate_limiter dqn_rate_limiter(const corral_dqn_config *config)
     };
 }
 
+void dqn_shape_policy(const corral_dqn_config *config, corral_policy_config *policy)
+{
+    policy->dueling = config->dueling;
+    policy->worth = (corral_worth)config->distribution;
+    policy->atoms = policy->worth != CORRAL_WORTH_MEAN ? (uint32_t)config->atoms : 0;
+    policy->value_min = config->value_min;
+    policy->value_max = config->value_max;
+    policy->noisy = config->noisy;
+    policy->noisy_sigma = config->noisy_sigma;
+}
+
 double dqn_epsilon(const corral_dqn_config *config, double progress)
 {
     const double part =
@@ -67,5 +78,8 @@ corral_status dqn_check_config(const corral_dqn_config *config, int64_t envs)
                            (long long)config->buffer_size, (long long)config->learning_starts);
     if (n->count < 1 || n->count > 2 || n->value[0] > n->value[n->count - 1])
         return corral_fail(CORRAL_ERROR_INVALID, "dqn.n_step: needs a number, or [LEAST, MOST]");
+    if (config->distribution == CORRAL_WORTH_CATEGORICAL && !(config->value_min < config->value_max))
+        return corral_fail(CORRAL_ERROR_INVALID, "dqn.value_min: %g is not below dqn.value_max, which is %g",
+                           config->value_min, config->value_max);
     return check_rates(config);
 }

@@ -425,6 +425,8 @@ corral_status rollout_slice_collect(rollout_slice *s, corral_policy *policy, uin
         return corral_fail(CORRAL_ERROR_FULL, "a block of %zu bytes is too small for a fragment of %zu",
                            capacity, s->layout.capacity);
     corral_policy_set_exploration(policy, s->exploration);
+    corral_policy_draw_noise(policy, corral_stream_key(s->config->run_seed, CORRAL_STREAM_WEIGHT_NOISE,
+                                                       corral_policy_version(policy)));
     memset(s->episode_start, 0, s->env_count * sizeof *s->episode_start);
     uint32_t ended_count = 0, failed_count = 0;
     for (uint32_t t = 0; t < steps; t++) {

@@ -27,7 +27,7 @@ static corral_policy_config policy_config_of(const corral_train_config *config,
     corral_policy_config policy;
     memset(&policy, 0, sizeof policy); // its bytes travel to the workers
     policy.kind = algorithms[config->algorithm]->policy;
-    policy.dueling = policy.kind == CORRAL_POLICY_Q && config->dqn.dueling;
+    if (policy.kind == CORRAL_POLICY_Q) dqn_shape_policy(&config->dqn, &policy);
     const bool masked = policy.kind == CORRAL_POLICY_ACTOR_CRITIC && network->action_mask;
     environment_spaces_describe(&setup->spaces, masked, &policy);
     policy.deviation = (corral_deviation)network->deviation;

@@ -126,11 +126,51 @@ static void the_forms_with_and_without_a_tape_agree(void)
         corral_dueling(corral_variable(tape, CORRAL_F32, 1, (const size_t[]){ROWS}, value),
                        corral_variable(tape, CORRAL_F32, 2, (const size_t[]){ROWS, ACTIONS}, advantage));
     TEST_OK(corral_tape_status(tape));
-    corral_dueling_forward(ROWS, ACTIONS, value, advantage, q);
+    corral_dueling_forward(ROWS, ACTIONS, 1, value, advantage, q);
     CU_ASSERT_EQUAL(memcmp(recorded->data, q, sizeof q), 0);
     for (size_t r = 0; r < ROWS; r++)
         CU_ASSERT_DOUBLE_EQUAL((q[r * ACTIONS] + q[r * ACTIONS + 1] + q[r * ACTIONS + 2]) / 3, value[r],
                                1e-6);
+    corral_tape_destroy(tape);
+}
+
+/// With several atoms each is a head of its own: the same as that atom's values and advantages alone.
+static void atoms_are_heads_of_their_own(void)
+{
+    enum { ATOMS = 4 };
+    float value[ROWS * ATOMS], advantage[ROWS * ACTIONS * ATOMS], one_value[ROWS], one[ROWS * ACTIONS];
+    for (size_t i = 0; i < ROWS * ACTIONS * ATOMS; i++)
+        advantage[i] = (float)sin(3.0 * (double)i);
+    for (size_t i = 0; i < ROWS * ATOMS; i++)
+        value[i] = (float)cos(5.0 * (double)i);
+    corral_tape *tape;
+    TEST_OK(corral_tape_create(&tape));
+    corral_tape_reset(tape, NULL, NULL);
+    corral_tensor *v = corral_variable(tape, CORRAL_F32, 2, (const size_t[]){ROWS, ATOMS}, value);
+    corral_tensor *a =
+        corral_variable(tape, CORRAL_F32, 2, (const size_t[]){ROWS, ACTIONS * ATOMS}, advantage);
+    corral_tensor *q = corral_dueling(v, a);
+    TEST_OK(corral_backward(corral_sum(corral_square(q))));
+    for (size_t i = 0; i < ATOMS; i++) {
+        for (size_t r = 0; r < ROWS; r++) {
+            one_value[r] = value[r * ATOMS + i];
+            for (size_t k = 0; k < ACTIONS; k++)
+                one[r * ACTIONS + k] = advantage[(r * ACTIONS + k) * ATOMS + i];
+        }
+        corral_dueling_forward(ROWS, ACTIONS, 1, one_value, one, one);
+        for (size_t r = 0; r < ROWS; r++) {
+            double sum = 0;
+            for (size_t k = 0; k < ACTIONS; k++) {
+                CU_ASSERT_EQUAL(((const float *)q->data)[(r * ACTIONS + k) * ATOMS + i],
+                                one[r * ACTIONS + k]);
+                sum += 2 * (double)one[r * ACTIONS + k];
+            }
+            CU_ASSERT_DOUBLE_EQUAL(((const float *)v->grad)[r * ATOMS + i], sum, 1e-4);
+            for (size_t k = 0; k < ACTIONS; k++)
+                CU_ASSERT_DOUBLE_EQUAL(((const float *)a->grad)[(r * ACTIONS + k) * ATOMS + i],
+                                       2 * (double)one[r * ACTIONS + k] - sum / ACTIONS, 1e-4);
+        }
+    }
     corral_tape_destroy(tape);
 }
 
@@ -159,6 +199,7 @@ int main(void)
                         {"the loss is what it says", the_loss_is_what_it_says},
                         {"a row that is not finite shows", a_row_that_is_not_finite_shows},
                         {"the forms with and without a tape agree", the_forms_with_and_without_a_tape_agree},
+                        {"atoms are heads of their own", atoms_are_heads_of_their_own},
                         {"mistakes are named", mistakes_are_named},
                         {NULL, NULL},
                     });

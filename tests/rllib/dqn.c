@@ -43,28 +43,28 @@ static void targets_match_the_reference(void)
     for (int i = 0; i < 2; i++)
         discount[i] = terminated[i] != 0 ? 0 : (float)cJSON_GetObjectItem(golden, "gamma")->valuedouble;
     read_numbers(cJSON_GetObjectItem(golden, "target_dqn"), expected);
-    dqn_targets(2, 2, reward, discount, target, NULL, found);
+    int32_t best[2];
+    corral_categorical_mode(2, 2, target, best);
+    dqn_targets(2, 2, reward, discount, target, best, found);
     for (int i = 0; i < 2; i++)
         CU_ASSERT_DOUBLE_EQUAL(found[i], expected[i], 1e-6);
     read_numbers(cJSON_GetObjectItem(golden, "target_double_dqn"), expected);
-    dqn_targets(2, 2, reward, discount, target, online, found);
+    corral_categorical_mode(2, 2, online, best);
+    dqn_targets(2, 2, reward, discount, target, best, found);
     for (int i = 0; i < 2; i++)
         CU_ASSERT_DOUBLE_EQUAL(found[i], expected[i], 1e-6);
     cJSON_Delete(root);
     free(text);
 }
 
-static void the_online_network_chooses_where_it_should(void)
+static void nothing_comes_after_an_end(void)
 {
-    const float reward[1] = {1}, discount[1] = {0.5f}, online[2] = {3, 2}, target[2] = {10, 20};
-    float found[1];
-    dqn_targets(1, 2, reward, discount, target, NULL, found);
+    const float reward[2] = {1, 1}, discount[2] = {0.5f, 0}, target[4] = {10, 20, INFINITY, NAN};
+    const int32_t next[2] = {1, 1};
+    float found[2];
+    dqn_targets(2, 2, reward, discount, target, next, found);
     CU_ASSERT_EQUAL(found[0], 11);
-    dqn_targets(1, 2, reward, discount, target, online, found);
-    CU_ASSERT_EQUAL(found[0], 6);
-    const float broken[2] = {INFINITY, NAN}, ended[1] = {0};
-    dqn_targets(1, 2, reward, ended, broken, NULL, found);
-    CU_ASSERT_EQUAL(found[0], 1);
+    CU_ASSERT_EQUAL(found[1], 1);
 }
 
 static void exploration_falls_and_stays(void)
@@ -346,6 +346,101 @@ static void a_soft_update_goes_a_part_of_the_way(void)
     learner_finish(&l);
 }
 
+// --- distributions and noise ------------------------------------------------------------------------------
+
+/// With the configuration's kind of network.
+static void learner_start_shaped(learner *l)
+{
+    rig *r = &l->rig;
+    corral_policy_destroy(r->policy);
+    dqn_shape_policy(&l->config, &r->policy_config);
+    TEST_OK(corral_policy_create(&r->policy_config, 4, &r->policy));
+    TEST_OK(rollout_config_init(&r->config, &r->train, &r->setup, &r->policy_config));
+    learner_start(l);
+}
+
+/// One state, two actions that end the episode at once: one always gives 1, the other 0 or 4 by turns.
+/// Whatever is learned of their worths, the means are 1 and 2.
+static void distributions_find_the_worths(void)
+{
+    for (int distribution = 0; distribution < 3; distribution++) {
+        for (int dueling = 0; dueling < 2; dueling++) {
+            learner l;
+            learner_init(&l, 2, 500);
+            l.config.distribution = distribution;
+            l.config.atoms = 21;
+            l.config.value_min = -2;
+            l.config.value_max = 8;
+            l.config.dueling = dueling;
+            l.config.huber_delta = distribution == CORRAL_WORTH_QUANTILE ? 0.1 : 0;
+            l.config.gradient_steps = 400;
+            l.config.learning_rate = (corral_schedule){3e-3, 3e-3};
+            l.config.n_step = (corral_sizes){1, {1}};
+            l.config.priority_alpha = 0;
+            learner_start_shaped(&l);
+            const float observation[4] = {0.1f, 0.2f, 0.3f, 0.4f};
+            for (int i = 0; i < 400; i++)
+                replay_push(dqn_replay(l.dqn), 0,
+                            &(replay_step){.observation = observation,
+                                           .action = i % 2,
+                                           .reward = i % 2 == 0   ? 1
+                                                     : i % 4 == 1 ? 0
+                                                                  : 4,
+                                           .terminated = true,
+                                           .next = observation});
+            learn(&l, 10);
+            float worth[2];
+            int32_t action;
+            TEST_OK(corral_policy_act(l.rig.policy, 1, observation, NULL,
+                                      &(corral_policy_output){.logits = worth, .action = &action}));
+            CU_ASSERT_DOUBLE_EQUAL(worth[0], 1, 0.15);
+            CU_ASSERT_DOUBLE_EQUAL(worth[1], 2, 0.25);
+            CU_ASSERT_EQUAL(action, 1);
+            learner_finish(&l);
+        }
+    }
+}
+
+/// Noise changes what is done and nothing else: without it the policy is still, whoever looks at it and
+/// however often, and its gradient moves the sigmas.
+static void noise_explores_and_learns(void)
+{
+    learner l;
+    learner_init(&l, 1, 500);
+    l.config.noisy = true;
+    learner_start_shaped(&l);
+    corral_policy *policy = l.rig.policy, *copy;
+    TEST_OK(corral_policy_clone(policy, &copy));
+    const float observation[4] = {0.1f, 0.2f, 0.3f, 0.4f};
+    float still[2], noisy[2], again[2];
+    TEST_OK(corral_policy_act(policy, 1, observation, NULL, &(corral_policy_output){.logits = still}));
+    corral_policy_draw_noise(policy, 7);
+    TEST_OK(corral_policy_act(policy, 1, observation, NULL, &(corral_policy_output){.logits = noisy}));
+    TEST_OK(corral_policy_act(copy, 1, observation, NULL, &(corral_policy_output){.logits = again}));
+    CU_ASSERT_NOT_EQUAL(memcmp(still, noisy, sizeof still), 0);
+    CU_ASSERT_EQUAL(memcmp(still, again, sizeof still), 0);
+    corral_policy_draw_noise(policy, 8);
+    TEST_OK(corral_policy_act(policy, 1, observation, NULL, &(corral_policy_output){.logits = again}));
+    CU_ASSERT_NOT_EQUAL(memcmp(again, noisy, sizeof again), 0);
+    corral_policy_still_noise(policy);
+    TEST_OK(corral_policy_act(policy, 1, observation, NULL, &(corral_policy_output){.logits = again}));
+    CU_ASSERT_EQUAL(memcmp(still, again, sizeof still), 0);
+    train(&l, 2, 3);
+    size_t changed = 0, entries = 0;
+    corral_params *now = corral_policy_params(policy), *before = corral_policy_params(copy);
+    for (uint32_t i = 0; i < corral_params_entry_count(now); i++) {
+        const corral_param *entry = corral_params_entry(now, i);
+        if (strstr(entry->name, ".sigma") == NULL) continue;
+        entries++;
+        changed += memcmp((const float *)corral_params_data(now) + entry->offset,
+                          (const float *)corral_params_data(before) + entry->offset,
+                          entry->count * sizeof(float)) != 0;
+    }
+    CU_ASSERT_TRUE(entries == 8 && changed == entries); // two hidden layers, advantages and a value
+    corral_policy_destroy(copy);
+    learner_finish(&l);
+}
+
 // --- settings ---------------------------------------------------------------------------------------------
 
 /// However often it is written and read, and whatever the number of environments.
@@ -404,7 +499,9 @@ int main(void)
         "dqn",
         (test_case[]){
             {"targets match the reference", targets_match_the_reference},
-            {"the online network chooses where it should", the_online_network_chooses_where_it_should},
+            {"nothing comes after an end", nothing_comes_after_an_end},
+            {"distributions find the worths", distributions_find_the_worths},
+            {"noise explores and learns", noise_explores_and_learns},
             {"exploration falls and stays", exploration_falls_and_stays},
             {"neither threads nor cuts change a bit", neither_threads_nor_cuts_change_a_bit},
             {"the replay holds true successors", the_replay_holds_true_successors},

@@ -141,11 +141,12 @@ corral_tensor *corral_dqn_loss(corral_tensor *q, const corral_dqn_terms *terms, 
                                corral_dqn_stats *stats);
 
 /// The dueling head (Wang et al. 2016, eq. 9): q = value + (advantage - mean of the row's advantages).
-/// value [rows] or [rows, 1], advantage [rows, actions].
+/// value [rows] or [rows, atoms], advantage [rows, actions x atoms], an action's atoms side by side: where
+/// worths are distributions, each atom is a head of its own.
 corral_tensor *corral_dueling(corral_tensor *value, corral_tensor *advantage);
 /// The same without a tape, by the same arithmetic. `out_q` may be `advantage`.
-void corral_dueling_forward(size_t rows, size_t actions, const float *value, const float *advantage,
-                            float *out_q);
+void corral_dueling_forward(size_t rows, size_t actions, size_t atoms, const float *value,
+                            const float *advantage, float *out_q);
 
 // --- the categorical distribution, without a tape
 // -----------------------------------------------------------

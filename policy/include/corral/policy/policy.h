@@ -40,6 +40,13 @@ typedef enum corral_deviation {
     CORRAL_DEVIATION_GSDE,  // generalised state-dependent exploration
 } corral_deviation;
 
+/// What a Q-network says of an action's worth.
+typedef enum corral_worth {
+    CORRAL_WORTH_MEAN,        // its mean
+    CORRAL_WORTH_CATEGORICAL, // logits of a distribution over fixed values (C51)
+    CORRAL_WORTH_QUANTILE,    // quantiles of its distribution (QR-DQN)
+} corral_worth;
+
 typedef struct corral_policy_config {
     corral_policy_kind kind;
     uint32_t observation_size;       // floats that the network sees
@@ -55,8 +62,13 @@ typedef struct corral_policy_config {
     uint32_t noise_every; // steps for which gSDE keeps its noise
     corral_sizes hidden;  // widths of the hidden layers, at least one
     corral_activation activation;
-    bool shared;  // one trunk for both heads (those of a Q-network always share)
-    bool dueling; // Q-networks: a value and advantages instead of the worths alone
+    bool shared;                 // one trunk for both heads (those of a Q-network always share)
+    bool dueling;                // Q-networks: a value and advantages instead of the worths alone
+    corral_worth worth;          // Q-networks
+    uint32_t atoms;              // of a distribution: its values, or its quantiles
+    double value_min, value_max; // between which a categorical one's values lie
+    bool noisy;                  // Q-networks: weights with learned noise
+    double noisy_sigma;          // its size at the start, times the root of a layer's inputs
     corral_initialisation initialisation;
     bool normalize_observation;
     double observation_clip; // after normalisation: within +-clip
@@ -97,6 +109,12 @@ void corral_policy_env_action(const corral_policy_config *config, const int32_t 
 void corral_policy_draw(const corral_policy_config *config, uint64_t key, uint64_t step, bool fresh,
                         float *out_noise);
 
+/// Noisy networks: draws the noise that the weights bear from now on; or takes it away, as it is at first,
+/// and again whenever weights were unpacked or taken. It belongs to whoever acts or learns, as exploration
+/// does. To be called anew once the weights have changed.
+void corral_policy_draw_noise(corral_policy *policy, uint64_t key);
+void corral_policy_still_noise(corral_policy *policy);
+
 // --- acting
 // -----------------------------------------------------------------------------------------------------------
 
@@ -134,9 +152,18 @@ CORRAL_MUST_USE corral_status corral_policy_act(corral_policy *policy, size_t ro
 /// [rows, observation_size]. `out` may be `observation` where the observation has no parts.
 void corral_policy_filter(const corral_policy *policy, size_t rows, const void *observation, float *out);
 
+/// What the network multiplies with: the policy's parameters, or what noise has made of them.
+const corral_params *corral_policy_weights(const corral_policy *policy);
+/// Fills the part of a gradient block that belongs to the noise, once the network's own part is whole.
+void corral_policy_noise_gradient(const corral_policy *policy, float *gradient);
+
+/// The worths of actions [rows, action_count] of what a Q-network's graph gives for them.
+void corral_policy_worths(const corral_policy *policy, size_t rows, const float *output, float *out_worth);
+
 /// The network on a tape (whose parameters are this policy's): filtered observations [rows, observation_size]
-/// to logits [rows, action_count] and value [rows, 1] (NULL of a Q-network). Bit for bit what
-/// corral_policy_act() computes. A pointer that is NULL is not wanted, nor recorded.
+/// to logits [rows, action_count] (of a Q-network that speaks of distributions [rows, action_count x atoms])
+/// and value [rows, 1] (NULL of a Q-network). Bit for bit what corral_policy_act() computes. A pointer that
+/// is NULL is not wanted, nor recorded.
 void corral_policy_graph(const corral_policy *policy, corral_tape *tape, size_t rows, const float *filtered,
                          corral_tensor **out_logits, corral_tensor **out_value);
 

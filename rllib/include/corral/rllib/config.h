@@ -84,6 +84,11 @@ typedef struct corral_dqn_config {
     corral_schedule learning_rate;
     double epsilon_start, epsilon_end, exploration_fraction; // of the steps that schedules run over
     bool double_q, dueling;
+    int32_t distribution;        // corral_worth: what is learned of an action's worth
+    int64_t atoms;               // numbers of a distribution
+    double value_min, value_max; // between which a categorical one's values lie
+    bool noisy;                  // noise on weights explores, instead of epsilon
+    double noisy_sigma;
     double huber_delta;            // beyond this error the loss is linear; 0: squared everywhere
     double priority_alpha;         // 0: all rows alike
     corral_schedule priority_beta; // of the weights that undo the priorities

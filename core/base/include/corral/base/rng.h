@@ -51,6 +51,8 @@ typedef enum corral_stream_role {
     CORRAL_STREAM_SHUFFLE,           // order of rows in minibatches
     CORRAL_STREAM_INITIALISATION,    // weights
     CORRAL_STREAM_REPLAY,            // rows drawn from a replay
+    CORRAL_STREAM_WEIGHT_NOISE,      // of noisy layers while acting
+    CORRAL_STREAM_LEARNING_NOISE,    // and while learning
 } corral_stream_role;
 
 /// The key of one stream: a strong mix of all parts, so that neighbouring seeds share nothing.
