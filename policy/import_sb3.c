@@ -39,7 +39,7 @@ typedef struct sb3_file {
     corral_safetensors *tensors;
     bool q_network;
     sb3_tower actor, critic; // heads included; a Q-network has no critic
-    const corral_stored_tensor *mean, *variance;
+    const corral_stored_tensor *mean, *variance, *log_std;
     double epsilon, clip;
 } sb3_file;
 
@@ -117,9 +117,9 @@ static corral_status check_complete(const sb3_file *f)
 {
     for (size_t i = 0; i < corral_safetensors_count(f->tensors); i++) {
         const corral_stored_tensor *t = corral_safetensors_at(f->tensors, i);
-        const bool training = strcmp(t->name, "log_std") == 0 || strncmp(t->name, "q_net_target.", 13) == 0 ||
-                              strcmp(t->name, "obs_rms.count") == 0;
-        if (training || t == f->mean || t == f->variance || is_layer_of(&f->actor, t) ||
+        const bool training =
+            strncmp(t->name, "q_net_target.", 13) == 0 || strcmp(t->name, "obs_rms.count") == 0;
+        if (training || t == f->mean || t == f->variance || t == f->log_std || is_layer_of(&f->actor, t) ||
             is_layer_of(&f->critic, t))
             continue;
         return unsupported(f, t->name,
@@ -194,17 +194,62 @@ static void take_normalisation(const sb3_file *f, policy_filter *filter)
 
 // --- the policy -------------------------------------------------------------------------------------------
 
-static corral_status describe(const sb3_file *f, corral_policy_config *out_config)
+/// Numbers as actions have their means in the head, and the logarithms of their deviations in a tensor apart:
+/// one per number, or (gSDE) one per feature and number.
+static corral_status describe_numbers(const sb3_file *f, size_t outputs, corral_policy_config *config)
+{
+    const corral_stored_tensor *t = f->log_std;
+    const size_t features = f->actor.weight[f->actor.count - 1]->shape[1];
+    const bool gsde = t->dimension_count == 2;
+    if (t->type != CORRAL_STORED_F32 || t->size != outputs * (gsde ? features : 1) * sizeof(float) ||
+        !all_finite(t))
+        return unsupported(f, "log_std", "is not one finite F32 per number, or per feature and number");
+    for (uint32_t k = 0; k < config->action.part_count; k++) {
+        if (config->action.part[k].kind != CORRAL_PART_NUMBERS)
+            return corral_fail(CORRAL_ERROR_INVALID,
+                               "%s: its actions are numbers, those of the environment are not", f->name);
+    }
+    config->deviation = gsde ? CORRAL_DEVIATION_GSDE : CORRAL_DEVIATION_FREE;
+    config->noise_every = 1;
+    return CORRAL_OK;
+}
+
+/// Whether the network takes and gives what the spaces say.
+static corral_status describe_spaces(const sb3_file *f, const corral_policy_config *spaces,
+                                     corral_policy_config *out_config)
+{
+    const size_t seen = f->actor.weight[0]->shape[1], outputs = f->actor.weight[f->actor.count - 1]->shape[0];
+    if (spaces == NULL && f->log_std != NULL)
+        return corral_fail(CORRAL_ERROR_INVALID,
+                           "%s: its actions are numbers; the spaces of an environment are "
+                           "needed",
+                           f->name);
+    if (spaces != NULL) *out_config = *spaces;
+    if (spaces == NULL) {
+        out_config->observation_size = (uint32_t)seen;
+        out_config->action_count = (uint32_t)outputs;
+    }
+    const size_t wanted = out_config->action_count / (f->log_std != NULL ? 2 : 1);
+    if (seen != out_config->observation_size || outputs != wanted ||
+        (f->log_std == NULL && out_config->action.part_count > 0))
+        return corral_fail(
+            CORRAL_ERROR_INVALID,
+            "%s: its network sees %zu numbers and has %zu outputs, which does not fit the environment",
+            f->name, seen, outputs);
+    return f->log_std != NULL ? describe_numbers(f, outputs, out_config) : CORRAL_OK;
+}
+
+static corral_status describe(const sb3_file *f, const corral_policy_config *spaces,
+                              corral_policy_config *out_config)
 {
     const sb3_tower *actor = &f->actor, *critic = &f->critic;
-    *out_config = (corral_policy_config){
-        .kind = f->q_network ? CORRAL_POLICY_Q : CORRAL_POLICY_ACTOR_CRITIC,
-        .observation_size = (uint32_t)actor->weight[0]->shape[1],
-        .action_count = (uint32_t)actor->weight[actor->count - 1]->shape[0],
-        .activation = f->q_network ? CORRAL_RELU : CORRAL_TANH,
-        .normalize_observation = f->mean != NULL,
-        .observation_clip = f->mean != NULL ? f->clip : 10.0,
-    };
+    *out_config = (corral_policy_config){0};
+    const corral_status status = describe_spaces(f, spaces, out_config);
+    if (status != CORRAL_OK) return status;
+    out_config->kind = f->q_network ? CORRAL_POLICY_Q : CORRAL_POLICY_ACTOR_CRITIC;
+    out_config->activation = f->q_network ? CORRAL_RELU : CORRAL_TANH;
+    out_config->normalize_observation = f->mean != NULL;
+    out_config->observation_clip = f->mean != NULL ? f->clip : 10.0;
     for (uint32_t i = 0; i + 1 < actor->count; i++)
         out_config->hidden.value[out_config->hidden.count++] = (uint32_t)actor->weight[i]->shape[0];
     for (uint32_t i = 0; !f->q_network && i + 1 < critic->count; i++) {
@@ -239,15 +284,21 @@ static void take_tower(corral_policy *policy, const policy_tower *to, uint32_t a
     }
 }
 
-static corral_status build(const sb3_file *f, corral_policy **out_policy)
+static corral_status build(const sb3_file *f, const corral_policy_config *spaces, corral_policy **out_policy)
 {
     corral_policy_config config;
     corral_policy *policy;
-    corral_status status = describe(f, &config);
+    corral_status status = describe(f, spaces, &config);
     if (status == CORRAL_OK) status = policy_create_uninitialised(&config, &policy);
     if (status != CORRAL_OK) return status;
     take_tower(policy, &policy->trunk, 0, &f->actor, 0); // a Q-network's hidden layers; else none
     take_tower(policy, &policy->actor, 0, &f->actor, policy->trunk.count);
+    if (policy->general) {
+        const policy_layer *mean = &policy->heads.mean;
+        copy(policy->params, mean->weight, f->actor.weight[f->actor.count - 1]);
+        copy(policy->params, mean->bias, f->actor.bias[f->actor.count - 1]);
+        copy(policy->params, policy->heads.log_std, f->log_std);
+    }
     take_tower(policy, &policy->critic, 0, &f->critic, 0);
     take_normalisation(f, &policy->filter);
     corral_params_refresh(policy->params);
@@ -256,7 +307,7 @@ static corral_status build(const sb3_file *f, corral_policy **out_policy)
 }
 
 corral_status corral_policy_import_sb3_bytes(const char *name, const void *bytes, size_t size,
-                                             corral_policy **out_policy)
+                                             const corral_policy_config *spaces, corral_policy **out_policy)
 {
     sb3_file f = {.name = name};
     corral_status status = corral_safetensors_parse(name, bytes, size, &f.tensors);
@@ -266,22 +317,24 @@ corral_status corral_policy_import_sb3_bytes(const char *name, const void *bytes
         status = find_tower(&f, &f.actor, "q_net.q_net", NULL);
     } else {
         status = find_tower(&f, &f.actor, "mlp_extractor.policy_net", "action_net");
+        f.log_std = corral_safetensors_find(f.tensors, "log_std");
         if (status == CORRAL_OK) status = find_tower(&f, &f.critic, "mlp_extractor.value_net", "value_net");
     }
     if (status == CORRAL_OK) status = read_normalisation(&f);
     if (status == CORRAL_OK) status = check_complete(&f);
-    if (status == CORRAL_OK) status = build(&f, out_policy);
+    if (status == CORRAL_OK) status = build(&f, spaces, out_policy);
     corral_safetensors_destroy(f.tensors);
     return status;
 }
 
-corral_status corral_policy_import_sb3(const char *path, corral_policy **out_policy)
+corral_status corral_policy_import_sb3(const char *path, const corral_policy_config *spaces,
+                                       corral_policy **out_policy)
 {
     char *bytes;
     size_t size;
     corral_status status = corral_file_read(path, FILE_LIMIT, &bytes, &size);
     if (status != CORRAL_OK) return status;
-    status = corral_policy_import_sb3_bytes(path, bytes, size, out_policy);
+    status = corral_policy_import_sb3_bytes(path, bytes, size, spaces, out_policy);
     free(bytes);
     return status;
 }

@@ -64,11 +64,11 @@ corral_status subject_open(subject *s, const char *path)
     return status;
 }
 
-corral_status subject_import(subject *s, const char *path)
+corral_status subject_import(subject *s, const char *path, const corral_policy_config *spaces)
 {
     *s = (subject){.max_episode_steps = -1, .checkpoint = strdup(path)};
     if (s->checkpoint == NULL) return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a path");
-    return corral_policy_import_sb3(path, &s->policy);
+    return corral_policy_import_sb3(path, spaces, &s->policy);
 }
 
 void subject_close(subject *s)

@@ -22,7 +22,8 @@ typedef struct subject {
 CORRAL_MUST_USE corral_status subject_open(subject *subject, const char *path);
 /// An agent of another library (corral/policy/import.h), which does not say what it was trained on: `env`
 /// stays empty, and `checkpoint` is the file.
-CORRAL_MUST_USE corral_status subject_import(subject *subject, const char *path);
+CORRAL_MUST_USE corral_status subject_import(subject *subject, const char *path,
+                                             const corral_policy_config *spaces);
 void subject_close(subject *subject);
 
 #endif

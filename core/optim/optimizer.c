@@ -19,7 +19,7 @@
 #include <string.h>
 
 // About the elements of a piece, and what its rows are a multiple of: packed rows share cache lines.
-enum { PIECE = 2048, PIECE_ROWS = 16, STATES = 2, ALIGNMENT = 64 };
+enum { PIECE = 2048, PIECE_ROWS = 16, STATES = CORRAL_OPTIMIZER_STATES, ALIGNMENT = 64 };
 
 /// Cache lines of its own: neighbours belong to other threads.
 typedef struct piece {
@@ -38,8 +38,11 @@ struct corral_optimizer {
     uint32_t state_count;
     void *lanes[CORRAL_LANES]; // one allocation, at lanes[0]
     void *total;
-    void *state[STATES];
-    piece *pieces; // [piece_count]
+    void *state[STATES]; // NULL where the kind has none
+    const char *state_name[STATES];
+    corral_apply *apply;
+    corral_optimizer_group *groups; // [entries]
+    piece *pieces;                  // [piece_count]
 };
 
 /// What the pieces of one step share.
@@ -49,43 +52,6 @@ typedef struct step_context {
     corral_update update;
     void (*work)(const struct step_context *step, piece *p);
 } step_context;
-
-corral_optimizer_config corral_optimizer_config_default(void)
-{
-    return (corral_optimizer_config){.kind = CORRAL_ADAM, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
-}
-
-static bool is_fraction(double x)
-{
-    return x >= 0.0 && x < 1.0;
-}
-
-static corral_status check_config(const corral_optimizer_config *config)
-{
-    if (config->kind != CORRAL_SGD && config->kind != CORRAL_ADAM) {
-        return corral_fail(CORRAL_ERROR_INVALID, "optimizer: %d is no kind; use CORRAL_SGD or CORRAL_ADAM",
-                           (int)config->kind);
-    }
-    if (config->kind == CORRAL_ADAM && (!is_fraction(config->beta1) || !is_fraction(config->beta2))) {
-        return corral_fail(CORRAL_ERROR_INVALID, "optimizer: Adam's betas %g and %g must be in [0, 1)",
-                           config->beta1, config->beta2);
-    }
-    // Without it, a weight that never had a gradient would be divided 0 by 0.
-    if (config->kind == CORRAL_ADAM && !((float)config->epsilon > 0.0f)) {
-        return corral_fail(CORRAL_ERROR_INVALID, "optimizer: Adam's epsilon %g must be above 0",
-                           config->epsilon);
-    }
-    if (config->kind == CORRAL_SGD && !is_fraction(config->momentum)) {
-        return corral_fail(CORRAL_ERROR_INVALID, "optimizer: momentum %g must be in [0, 1)",
-                           config->momentum);
-    }
-    if (!(config->max_grad_norm >= 0.0)) {
-        return corral_fail(CORRAL_ERROR_INVALID,
-                           "optimizer: max_grad_norm %g is below 0; 0 turns clipping off",
-                           config->max_grad_norm);
-    }
-    return CORRAL_OK;
-}
 
 static void *allocate_zeroed(size_t size)
 {
@@ -145,20 +111,58 @@ static bool allocate_blocks(corral_optimizer *optimizer)
     const size_t size = optimizer->count * optimizer->element_size, stride = lane_stride(size);
     optimizer->lanes[0] = allocate_zeroed(CORRAL_LANES * stride);
     optimizer->total = allocate_zeroed(size);
-    if (optimizer->lanes[0] == NULL || optimizer->total == NULL || !cut_into_pieces(optimizer)) return false;
+    optimizer->groups = calloc(optimizer->params->entry_count + 1, sizeof *optimizer->groups);
+    if (optimizer->lanes[0] == NULL || optimizer->total == NULL || optimizer->groups == NULL ||
+        !cut_into_pieces(optimizer))
+        return false;
     for (size_t i = 1; i < CORRAL_LANES; i++)
         optimizer->lanes[i] = (char *)optimizer->lanes[0] + i * stride;
-    for (uint32_t i = 0; i < optimizer->state_count; i++) {
+    for (uint32_t i = 0; i < STATES; i++) {
+        if (optimizer->state_name[i] == NULL) continue;
         optimizer->state[i] = allocate_zeroed(size);
         if (optimizer->state[i] == NULL) return false;
     }
     return true;
 }
 
+/// What the kind calls, and which blocks it keeps. A block without a name is not there.
+static void choose(corral_optimizer *o)
+{
+    const corral_optimizer_config *config = &o->config;
+    const corral_update_table *u = o->updates;
+    const bool adam = config->kind == CORRAL_ADAM || config->kind == CORRAL_ADAMW;
+    if (adam) {
+        o->apply = config->amsgrad ? u->amsgrad : u->adam;
+        o->state_name[0] = "first_moment";
+        o->state_name[1] = "second_moment";
+        o->state_name[2] = config->amsgrad ? "largest_second_moment" : NULL;
+    } else if (config->kind == CORRAL_RMSPROP) {
+        o->apply = u->rmsprop;
+        o->state_name[0] = "mean_square";
+        o->state_name[1] = "velocity";
+        o->state_name[2] = config->centered ? "mean_gradient" : NULL;
+    } else {
+        o->apply = u->sgd;
+        o->state_name[0] = "velocity";
+    }
+    while (o->state_count < STATES && o->state_name[o->state_count] != NULL)
+        o->state_count++;
+}
+
+static void fill_with_ones(const corral_optimizer *o, void *block)
+{
+    for (size_t i = 0; i < o->count; i++) {
+        if (o->params->dtype == CORRAL_F64)
+            ((double *)block)[i] = 1.0;
+        else
+            ((float *)block)[i] = 1.0f;
+    }
+}
+
 corral_status corral_optimizer_create(const corral_optimizer_config *config, corral_params *params,
                                       corral_optimizer **out_optimizer)
 {
-    corral_status status = check_config(config);
+    corral_status status = corral_optimizer_config_check(config);
     if (status != CORRAL_OK) return status;
     if (!params->sealed) {
         return corral_fail(CORRAL_ERROR_INVALID, "optimizer: seal the parameters first");
@@ -170,11 +174,15 @@ corral_status corral_optimizer_create(const corral_optimizer_config *config, cor
     optimizer->updates = params->dtype == CORRAL_F64 ? &corral_updates_f64 : &corral_updates_f32;
     optimizer->count = params->count;
     optimizer->element_size = corral_dtype_size(params->dtype);
-    optimizer->state_count = config->kind == CORRAL_ADAM ? 2 : 1;
+    choose(optimizer);
     if (!allocate_blocks(optimizer)) {
         corral_optimizer_destroy(optimizer);
         return corral_fail(CORRAL_ERROR_NO_MEMORY, "optimizer: no memory for %zu parameters", params->count);
     }
+    for (uint32_t i = 0; i < params->entry_count; i++)
+        optimizer->groups[i] = (corral_optimizer_group){1.0, config->weight_decay};
+    if (config->kind == CORRAL_RMSPROP && config->epsilon_inside)
+        fill_with_ones(optimizer, optimizer->state[0]);
     *out_optimizer = optimizer;
     return CORRAL_OK;
 }
@@ -184,10 +192,17 @@ void corral_optimizer_destroy(corral_optimizer *optimizer)
     if (optimizer == NULL) return;
     for (size_t i = 0; i < STATES; i++)
         free(optimizer->state[i]);
+    free(optimizer->groups);
     free(optimizer->pieces);
     free(optimizer->total);
     free(optimizer->lanes[0]);
     free(optimizer);
+}
+
+void corral_optimizer_set_group(corral_optimizer *optimizer, uint32_t entry, corral_optimizer_group group)
+{
+    CORRAL_ASSERT(entry < optimizer->params->entry_count);
+    optimizer->groups[entry] = group;
 }
 
 void *corral_optimizer_lane(corral_optimizer *optimizer, size_t lane)
@@ -216,15 +231,29 @@ static void sum_piece(const step_context *step, piece *p)
     void *lanes[CORRAL_LANES];
     for (size_t lane = 0; lane < step->lane_count; lane++)
         lanes[lane] = piece_of(o, o->lanes[lane], p);
-    p->squares = o->updates->sum_lanes(p->count, step->lane_count, lanes, piece_of(o, o->total, p));
+    void *total = piece_of(o, o->total, p);
+    p->squares = o->updates->sum_lanes(p->count, step->lane_count, lanes, total);
+    if (o->config.max_grad_value > 0)
+        p->squares = o->updates->clip_values(p->count, total, o->config.max_grad_value);
 }
 
 static void update_piece(const step_context *step, piece *p)
 {
     corral_optimizer *o = step->optimizer;
-    void *const state[STATES] = {piece_of(o, o->state[0], p), piece_of(o, o->state[1], p)};
-    o->updates->apply[o->config.kind](&step->update, p->count, piece_of(o, o->params->data, p),
-                                      piece_of(o, o->total, p), state);
+    const corral_optimizer_group *group = &o->groups[p->entry];
+    if (group->rate == 0) return;
+    void *const state[STATES] = {piece_of(o, o->state[0], p), piece_of(o, o->state[1], p),
+                                 piece_of(o, o->state[2], p)};
+    void *weight = piece_of(o, o->params->data, p), *grad = piece_of(o, o->total, p);
+    corral_update update = step->update;
+    update.learning_rate *= group->rate;
+    if (group->weight_decay != 0 && o->config.kind == CORRAL_ADAMW) {
+        o->updates->decay(p->count, weight, 1.0 - update.learning_rate * group->weight_decay);
+    } else if (group->weight_decay != 0) {
+        o->updates->couple(p->count, weight, grad, update.scale, group->weight_decay);
+        update.scale = 1.0;
+    }
+    o->apply(&update, p->count, weight, grad, state);
     if (corral_params_is_packed(o->params, p->entry))
         corral_params_refresh_rows(o->params, p->entry, p->first_row, p->row_count);
 }
@@ -296,7 +325,10 @@ corral_status corral_optimizer_step(corral_optimizer *optimizer, size_t lane_cou
         .first_correction = 1.0 - pow(config->beta1, (double)optimizer->steps),
         .second_correction = 1.0 - pow(config->beta2, (double)optimizer->steps),
         .momentum = config->momentum,
+        .nesterov = config->nesterov,
+        .epsilon_inside = config->epsilon_inside,
     };
+    if (config->kind == CORRAL_RMSPROP) step.update.beta2 = config->alpha;
     optimizer->params->version++; // tapes that recorded with the old weights are told
     work_on_pieces(team, &step, update_piece);
     return CORRAL_OK;
@@ -320,10 +352,6 @@ uint32_t corral_optimizer_state_count(const corral_optimizer *optimizer)
 void *corral_optimizer_state(corral_optimizer *optimizer, uint32_t index, const char **out_name)
 {
     CORRAL_ASSERT(index < optimizer->state_count);
-    static const char *const names[2][STATES] = {
-        [CORRAL_SGD] = {"velocity"},
-        [CORRAL_ADAM] = {"first_moment", "second_moment"},
-    };
-    if (out_name != NULL) *out_name = names[optimizer->config.kind][index];
+    if (out_name != NULL) *out_name = optimizer->state_name[index];
     return optimizer->state[index];
 }

@@ -6,6 +6,12 @@
 #include "corral/core/backend.h"
 
 #include <math.h>
+#include <stdbool.h>
+
+typedef float real;
+#define real_sqrt sqrtf
+
+#include "optim/real_updates.h"
 
 _Static_assert((int)CORRAL_LANES <= (int)CORRAL_BACKEND_LANES, "a kernel sums all lanes of a step at once");
 
@@ -17,20 +23,8 @@ static double sum_lanes(size_t count, size_t lane_count, void *const *lanes, voi
     return corral_backend_cpu()->sum_lanes(count, lane_count, typed, total);
 }
 
-static void sgd(const corral_update *update, size_t count, void *weight, const void *grad,
-                void *const state[2])
-{
-    float *w = weight, *velocity = state[0];
-    const float *g = grad, scale = (float)update->scale, momentum = (float)update->momentum;
-    const float rate = (float)update->learning_rate;
-    for (size_t i = 0; i < count; i++) {
-        velocity[i] = momentum * velocity[i] + g[i] * scale;
-        w[i] -= rate * velocity[i];
-    }
-}
-
 static void adam(const corral_update *update, size_t count, void *weight, const void *grad,
-                 void *const state[2])
+                 void *const *state)
 {
     corral_backend_cpu()->adam(count, weight, grad, state[0], state[1], (float)update->scale,
                                (float)update->beta1, (float)update->beta2,
@@ -40,5 +34,11 @@ static void adam(const corral_update *update, size_t count, void *weight, const 
 
 const corral_update_table corral_updates_f32 = {
     .sum_lanes = sum_lanes,
-    .apply = {[CORRAL_SGD] = sgd, [CORRAL_ADAM] = adam},
+    .sgd = sgd,
+    .adam = adam,
+    .amsgrad = amsgrad,
+    .rmsprop = rmsprop,
+    .decay = decay,
+    .couple = couple,
+    .clip_values = clip_values,
 };

@@ -6,6 +6,12 @@
 #include "optim/updates.h"
 
 #include <math.h>
+#include <stdbool.h>
+
+typedef double real;
+#define real_sqrt sqrt
+
+#include "optim/real_updates.h"
 
 static double sum_lanes(size_t count, size_t lane_count, void *const *lanes, void *total)
 {
@@ -25,18 +31,8 @@ static double sum_lanes(size_t count, size_t lane_count, void *const *lanes, voi
     return squares;
 }
 
-static void sgd(const corral_update *update, size_t count, void *weight, const void *grad,
-                void *const state[2])
-{
-    double *w = weight, *velocity = state[0];
-    for (size_t i = 0; i < count; i++) {
-        velocity[i] = update->momentum * velocity[i] + ((const double *)grad)[i] * update->scale;
-        w[i] -= update->learning_rate * velocity[i];
-    }
-}
-
 static void adam(const corral_update *update, size_t count, void *weight, const void *grad,
-                 void *const state[2])
+                 void *const *state)
 {
     double *w = weight, *first = state[0], *second = state[1];
     const double step_size = update->learning_rate / update->first_correction;
@@ -51,5 +47,11 @@ static void adam(const corral_update *update, size_t count, void *weight, const 
 
 const corral_update_table corral_updates_f64 = {
     .sum_lanes = sum_lanes,
-    .apply = {[CORRAL_SGD] = sgd, [CORRAL_ADAM] = adam},
+    .sgd = sgd,
+    .adam = adam,
+    .amsgrad = amsgrad,
+    .rmsprop = rmsprop,
+    .decay = decay,
+    .couple = couple,
+    .clip_values = clip_values,
 };

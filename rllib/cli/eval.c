@@ -47,6 +47,13 @@ static void print_table(const subject *s, const char *env, const corral_evaluati
     printf("  checkpoint    %s\n", s->checkpoint);
 }
 
+static corral_status import_agent(subject *s, const char *path, const environment_spaces *spaces)
+{
+    corral_policy_config config = {0};
+    environment_spaces_describe(spaces, false, &config);
+    return subject_import(s, path, &config);
+}
+
 static int run(const cli_command *self, int argc, char **argv)
 {
     const char *episodes_text = NULL, *seed_text = NULL, *env = NULL, *sb3 = NULL;
@@ -77,9 +84,10 @@ static int run(const cli_command *self, int argc, char **argv)
         status = cli_number("--episodes", episodes_text, 1, 1000000, &episodes);
     if (status == CORRAL_OK && seed_text != NULL)
         status = cli_number("--seed", seed_text, 0, 1LL << 53, &seed);
-    if (status == CORRAL_OK) status = sb3 != NULL ? subject_import(&s, sb3) : subject_open(&s, words.word[0]);
+    if (status == CORRAL_OK && sb3 == NULL) status = subject_open(&s, words.word[0]);
     if (env != NULL) s.params.count = 0;
     if (status == CORRAL_OK) status = environment_setup_init(&setup, env != NULL ? env : s.env, &s.params);
+    if (status == CORRAL_OK && sb3 != NULL) status = import_agent(&s, sb3, &setup.spaces);
     corral_team *team = NULL;
     if (status == CORRAL_OK) status = corral_team_create(corral_available_cores(), &team);
     int code = status == CORRAL_OK ? CLI_OK : cli_fail(CLI_BAD_INPUT);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 The Corral authors
 
-/// Numbers out of tests/golden/algo_numerics.json, which NumPy and PyTorch's formulas made. No JSON library,
-/// because core has none: a case is found by its name, a list by its key behind it, and read up to its
-/// closing bracket.
+/// Numbers out of a file of tests/golden: algo_numerics.json, which NumPy and PyTorch's formulas made, or
+/// another. No JSON library, because core has none: a case is found by its name, a list by its key behind it,
+/// and read up to its closing bracket.
 #ifndef CORRAL_TEST_GOLDEN_NUMBERS_H
 #define CORRAL_TEST_GOLDEN_NUMBERS_H
 
@@ -11,13 +11,20 @@
 
 static char *golden_text;
 
-static void golden_load(void)
+static inline void golden_load_file(const char *name)
 {
-    FILE *file = fopen(GOLDEN_DIR "/algo_numerics.json", "rb");
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", GOLDEN_DIR, name);
+    FILE *file = fopen(path, "rb");
     if (file == NULL) return;
     golden_text = calloc(1, 1 << 16);
     if (golden_text != NULL && fread(golden_text, 1, (1 << 16) - 1, file) == 0) golden_text[0] = '\0';
     fclose(file);
+}
+
+static inline void golden_load(void)
+{
+    golden_load_file("algo_numerics.json");
 }
 
 /// All numbers of the value of `key` in `case_name`, nested lists flattened, where `behind` is not NULL the
@@ -52,7 +59,7 @@ static size_t golden(const char *case_name, const char *behind, const char *key,
     return count;
 }
 
-static double golden_number(const char *case_name, const char *key)
+static inline double golden_number(const char *case_name, const char *key)
 {
     double value = 0.0;
     CU_ASSERT_EQUAL_FATAL(golden(case_name, NULL, key, &value, 1), 1);

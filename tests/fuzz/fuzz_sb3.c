@@ -25,7 +25,7 @@ static void act(corral_policy *policy)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     corral_policy *policy = NULL;
-    if (corral_policy_import_sb3_bytes("fuzz", bytes, size, &policy) != CORRAL_OK) {
+    if (corral_policy_import_sb3_bytes("fuzz", bytes, size, NULL, &policy) != CORRAL_OK) {
         if (corral_last_error()[0] == '\0' || policy != NULL) abort();
         return 0;
     }

@@ -58,18 +58,24 @@ static agent make_dqn(void)
     return a;
 }
 
-static corral_status import(const agent *a, corral_policy **out_policy)
+static corral_status import_for(const agent *a, const corral_policy_config *spaces,
+                                corral_policy **out_policy)
 {
     const char *path = temporary_path("agent.safetensors");
     TEST_OK(corral_safetensors_write(path, a->tensors, a->count, a->metadata));
-    return corral_policy_import_sb3(path, out_policy);
+    return corral_policy_import_sb3(path, spaces, out_policy);
+}
+
+static corral_status import(const agent *a, corral_policy **out_policy)
+{
+    return import_for(a, NULL, out_policy);
 }
 
 static void worths(corral_policy *policy, const float *observation, float *out_logits)
 {
-    int32_t action;
+    int32_t action[8];
     TEST_OK(corral_policy_act(policy, 1, observation, NULL,
-                              &(corral_policy_output){.action = &action, .logits = out_logits}));
+                              &(corral_policy_output){.action = action, .logits = out_logits}));
 }
 
 /// The network by hand, in f64, from `numbers` alone.
@@ -160,15 +166,58 @@ static void what_is_not_understood_is_refused(void)
     a = make_dqn();
     numbers[1] = NAN;
     TEST_FAILS(import(&a, &policy), CORRAL_ERROR_NOT_FINITE, "q_net.q_net.0.weight");
-    TEST_FAILS(corral_policy_import_sb3(temporary_path("nothing"), &policy), CORRAL_ERROR_NOT_FOUND,
+    TEST_FAILS(corral_policy_import_sb3(temporary_path("nothing"), NULL, &policy), CORRAL_ERROR_NOT_FOUND,
                "nothing");
+}
+
+/// Numbers within -2 .. 2 as actions.
+static corral_policy_config numbers_config(uint32_t observations, uint32_t count)
+{
+    corral_policy_config config = {.observation_size = observations, .action_count = 2 * count};
+    config.action.row_bytes = count * (uint32_t)sizeof(float);
+    config.action.part_count = 1;
+    config.action.part[0] = (corral_part){
+        .kind = CORRAL_PART_NUMBERS, .dtype = CORRAL_PART_F32, .count = count, .low = -2, .high = 2};
+    return config;
+}
+
+/// The mean, within the bounds of the environment.
+static void numbers_are_means_within_bounds(void)
+{
+    const corral_policy_config config = numbers_config(IN, ACTIONS);
+    agent a = make_ppo();
+    add(&a, "log_std", ACTIONS, 0);
+    corral_policy *policy = NULL;
+    TEST_FAILS(import(&a, &policy), CORRAL_ERROR_INVALID, "spaces of an environment are needed");
+    for (int gsde = 0; gsde < 2; gsde++) {
+        if (gsde) {
+            a.count--;
+            add(&a, "log_std", HIDDEN, ACTIONS);
+        }
+        TEST_OK(import_for(&a, &config, &policy));
+        const float observation[IN] = {9, -7};
+        float inputs[2 * ACTIONS], moved[ACTIONS];
+        int32_t action[ACTIONS];
+        double expected[ACTIONS];
+        TEST_OK(corral_policy_act(
+            policy, 1, observation, NULL,
+            &(corral_policy_output){.action = action, .env_action = moved, .logits = inputs}));
+        by_hand((const double[]){9, -7}, 0, expected);
+        for (int i = 0; i < ACTIONS; i++) {
+            CU_ASSERT_DOUBLE_EQUAL(inputs[i], expected[i], 1e-6);
+            CU_ASSERT_DOUBLE_EQUAL(moved[i], fmin(fmax(expected[i], -2), 2), 1e-6);
+        }
+        corral_policy_destroy(policy);
+    }
+    const corral_policy_config other = numbers_config(IN + 1, ACTIONS);
+    TEST_FAILS(import_for(&a, &other, &policy), CORRAL_ERROR_INVALID, "does not fit the environment");
 }
 
 // --- real ones --------------------------------------------------------------------------------------------
 
 static void check_answer(corral_policy *policy, const char *name, const cJSON *step)
 {
-    float observation[64], logits[64];
+    float observation[64], logits[64] = {0};
     const cJSON *seen = cJSON_GetObjectItem(step, "obs"), *out = cJSON_GetObjectItem(step, "out");
     const int size = cJSON_GetArraySize(seen), count = cJSON_GetArraySize(out);
     CU_ASSERT_TRUE_FATAL(size > 0 && size <= 64 && count > 0 && count <= 64);
@@ -202,7 +251,10 @@ static void agents_answer_as_their_own_library(void)
         const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(item, "file"));
         snprintf(path, sizeof path, "%s/%s", folder, name);
         corral_policy *policy = NULL;
-        TEST_OK(corral_policy_import_sb3(path, &policy));
+        const char *env = cJSON_GetStringValue(cJSON_GetObjectItem(item, "env"));
+        const corral_policy_config pendulum = numbers_config(3, 1);
+        const bool is_pendulum = strcmp(env, "Pendulum-v1") == 0;
+        TEST_OK(corral_policy_import_sb3(path, is_pendulum ? &pendulum : NULL, &policy));
         const cJSON *greedy = cJSON_GetObjectItem(item, "greedy_eval_gymnasium_seeds_0_19");
         cJSON_ArrayForEach(step, cJSON_GetObjectItem(greedy, "trace_seed0_first20"))
             check_answer(policy, name, step);
@@ -220,6 +272,7 @@ int main(void)
         (test_case[]){{"networks act as written", networks_act_as_written},
                       {"observations are normalised and clipped", observations_are_normalised_and_clipped},
                       {"what is not understood is refused", what_is_not_understood_is_refused},
+                      {"numbers are means within bounds", numbers_are_means_within_bounds},
                       {"agents answer as their own library", agents_answer_as_their_own_library},
                       {NULL, NULL}});
     return corral_folder_remove(temporary_folder) == CORRAL_OK ? result : 2;
