@@ -22,7 +22,6 @@
 #include <string.h>
 
 static const double gsde_floor = 1e-6;
-static const double log_std_low = -20, log_std_high = 2; // of deviations that depend on the state
 
 // --- building ---------------------------------------------------------------------------------------------
 
@@ -101,7 +100,8 @@ void policy_heads_graph(const corral_policy *policy, corral_tensor *features, po
         out->log_std = corral_parameter(features->tape, heads->log_std);
         break;
     case CORRAL_DEVIATION_STATE:
-        out->log_std = corral_clamp(apply(&heads->log_std_layer, features), log_std_low, log_std_high);
+        out->log_std =
+            corral_clamp(apply(&heads->log_std_layer, features), POLICY_LOG_STD_LOW, POLICY_LOG_STD_HIGH);
         break;
     case CORRAL_DEVIATION_GSDE:
         out->log_std = gsde_log_std(policy, features);

@@ -49,6 +49,9 @@ typedef struct policy_actions {
 corral_status policy_actions_check(const corral_policy_config *config);
 corral_status policy_actions_init(policy_actions *actions, const corral_policy_config *config);
 
+/// Within which the logarithms of deviations that the network gives stay.
+enum { POLICY_LOG_STD_LOW = -20, POLICY_LOG_STD_HIGH = 2 };
+
 /// What stands behind the hidden layers of a policy whose action is not just one choice.
 typedef struct policy_heads {
     policy_layer logits, mean;

@@ -21,6 +21,15 @@ run eval run/checkpoints/8192 --json --episodes 20 --seed 3
 run eval run --json --episodes 20 --seed 4 --stochastic
 [ "$(cat "$out/stdout")" != "$first" ] || fail "$command: other seeds, the same answer"
 
+# for other programs
+run export run --onnx policy.onnx
+expect_code 0
+grep -q "observation" policy.onnx || fail "$command: no model"
+run export run
+expect_refusal "export takes one run or checkpoint and a file"
+run export run --onnx nowhere/policy.onnx
+expect_code 3
+
 # without the run around it, and without the words of the run
 mv run/checkpoints/8192 alone
 rm -r run
