@@ -37,6 +37,17 @@ typedef struct corral_conv_run {
     int32_t *chosen;                        // max pool: where in its window each result was found
 } corral_conv_run;
 
+/// Rows of n numbers, normalised. Gradients are added to; NULL where not wanted.
+typedef struct corral_norm_run {
+    size_t rows, n;
+    double epsilon;
+    bool centred; // layer norm; else the mean is left alone, and there is no bias
+    const void *x, *weight, *bias;
+    void *y;
+    const void *y_grad;
+    void *x_grad, *weight_grad, *bias_grad;
+} corral_norm_run;
+
 typedef struct corral_layer_kernels {
     /// h and c of a step: the last ones (s * last_stride rows apart) or zeros where reset[s * stride] is not
     /// 0.
@@ -49,6 +60,8 @@ typedef struct corral_layer_kernels {
     void (*product)(const corral_product *product);
     void (*conv)(const corral_conv_run *run);
     void (*conv_grad)(const corral_conv_run *run); // y_grad is that of the sums before the activation
+    void (*norm)(const corral_norm_run *run);
+    void (*norm_grad)(const corral_norm_run *run);
     void (*max_pool)(const corral_conv_run *run);
     void (*max_pool_grad)(const corral_conv_run *run);
     void (*avg_pool)(const corral_conv_run *run);

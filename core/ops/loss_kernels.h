@@ -34,7 +34,16 @@ typedef struct corral_quantile_run {
     corral_dqn_stats *stats;
 } corral_quantile_run;
 
+typedef struct corral_cross_entropy_run {
+    size_t rows, classes;
+    const void *logits;
+    const corral_cross_entropy_terms *terms;
+    void *logits_grad; // zeroed
+    void *log_p;       // scratch for a row
+} corral_cross_entropy_run;
+
 typedef struct corral_loss_kernels {
+    double (*cross_entropy)(const corral_cross_entropy_run *run);
     double (*ppo_terms)(const corral_ppo_terms_run *run);
     double (*c51)(const corral_c51_run *run);
     double (*quantile)(const corral_quantile_run *run);

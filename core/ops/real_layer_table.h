@@ -7,6 +7,8 @@
 
 #include "ops/real_pool.h"
 
+#include "ops/real_norm.h"
+
 const corral_layer_kernels OF_DTYPE(corral_layers) = {
     .begin_step = begin_step,
     .lstm_cell = lstm_cell,
@@ -16,6 +18,8 @@ const corral_layer_kernels OF_DTYPE(corral_layers) = {
     .product = product,
     .conv = conv,
     .conv_grad = conv_grad,
+    .norm = norm,
+    .norm_grad = norm_grad,
     .max_pool = max_pool,
     .max_pool_grad = max_pool_grad,
     .avg_pool = avg_pool,

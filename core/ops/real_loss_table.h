@@ -9,7 +9,10 @@
 
 #include "ops/real_quantile.h"
 
+#include "ops/real_cross_entropy.h"
+
 const corral_loss_kernels OF_DTYPE(corral_losses) = {
+    .cross_entropy = cross_entropy,
     .ppo_terms = ppo_terms,
     .c51 = c51,
     .quantile = quantile,

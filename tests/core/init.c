@@ -110,6 +110,53 @@ static void misuse_is_named(void)
     corral_params_destroy(params);
 }
 
+/// Mean and deviation of what an initialisation wrote into entry 0.
+static void spread_of(const corral_params *params, double *out_mean, double *out_deviation,
+                      double *out_largest)
+{
+    const corral_param *entry = corral_params_entry(params, 0);
+    double sum = 0.0, square = 0.0, largest = 0.0;
+    for (size_t i = 0; i < entry->count; i++) {
+        const double x = (double)((const float *)corral_params_data_const(params))[entry->offset + i];
+        sum += x;
+        square += x * x;
+        largest = fmax(largest, fabs(x));
+    }
+    *out_mean = sum / (double)entry->count;
+    *out_deviation = sqrt(square / (double)entry->count - *out_mean * *out_mean);
+    *out_largest = largest;
+}
+
+static void spreads_follow_the_fans(void)
+{
+    enum { OUT = 60, IN = 240 };
+    corral_params *params = NULL;
+    uint32_t w;
+    double mean, deviation, largest;
+    TEST_OK(corral_params_create(CORRAL_F32, &params));
+    TEST_OK(corral_params_add(params, "w", 3, (const size_t[]){OUT, IN / 4, 4}, &w));
+    TEST_OK(corral_params_seal(params));
+    for (int which = 0; which < 8; which++) {
+        static const double expected[] = {
+            0.25, 0.3, 0.2 * 0.8796, 1.5 * 0.0816497, 1.5 * 0.0816497, 1.4 * 0.0645497, 1.4 * 0.0645497, 0.0};
+        if (which == 0) TEST_OK(corral_init_uniform(params, w, -0.4330127, 0.4330127, 5));
+        if (which == 1) TEST_OK(corral_init_normal(params, w, 0.0, 0.3, 5));
+        if (which == 2) TEST_OK(corral_init_truncated_normal(params, w, 0.2, 5));
+        if (which == 3) TEST_OK(corral_init_xavier_uniform(params, w, 1.5, 5));
+        if (which == 4) TEST_OK(corral_init_xavier_normal(params, w, 1.5, 5));
+        if (which == 5) TEST_OK(corral_init_kaiming_uniform(params, w, 1.4, 5));
+        if (which == 6) TEST_OK(corral_init_kaiming_normal(params, w, 1.4, 5));
+        if (which == 7) TEST_OK(corral_init_constant(params, w, 0.5));
+        spread_of(params, &mean, &deviation, &largest);
+        CU_ASSERT_DOUBLE_EQUAL(mean, which == 7 ? 0.5 : 0.0, 5.0 * expected[which] / sqrt(OUT * IN) + 1e-9);
+        CU_ASSERT_DOUBLE_EQUAL(deviation, expected[which], 0.03 * expected[which] + 1e-9);
+        if (which == 2) CU_ASSERT_TRUE(largest <= 0.4f);
+        if (which == 3 || which == 5) CU_ASSERT_TRUE(largest <= 1.7320509 * expected[which]);
+    }
+    TEST_FAILS(corral_init_normal(params, w, 0.0, NAN, 5), CORRAL_ERROR_INVALID, "not finite");
+    corral_params_destroy(params);
+}
+
 int main(void)
 {
     return test_run("init", (test_case[]){{"is orthogonal", is_orthogonal},
@@ -118,5 +165,6 @@ int main(void)
                                           {"uniform stays in bounds", uniform_stays_in_bounds},
                                           {"weights are ready for use", weights_are_ready_for_use},
                                           {"misuse is named", misuse_is_named},
+                                          {"spreads follow the fans", spreads_follow_the_fans},
                                           {NULL, NULL}});
 }

@@ -79,6 +79,45 @@ corral_tensor *corral_max_pool2d(corral_tensor *x, const corral_window *window);
 /// The mean of each window, by channel. No padding.
 corral_tensor *corral_avg_pool2d(corral_tensor *x, const corral_window *window);
 
+// --- normalisation ----------------------------------------------------------------------------------------
+//
+// Over the last dimension, row by row: no row sees another. Weight and bias are entries [n].
+
+/// (x - mean) / sqrt(variance + epsilon) weight + bias, the variance being the population's.
+corral_tensor *corral_layer_norm(corral_tensor *x, uint32_t weight, uint32_t bias, double epsilon);
+/// x / sqrt(mean square + epsilon) weight.
+corral_tensor *corral_rms_norm(corral_tensor *x, uint32_t weight, double epsilon);
+
+// --- attention --------------------------------------------------------------------------------------------
+
+/// Products of matrices side by side: [batch, m, k] x [batch, k, n], or x the transposes of [batch, n, k].
+corral_tensor *corral_bmm(corral_tensor *a, corral_tensor *b, bool transpose_b);
+/// softmax(q k^T / sqrt(d)) v: q [batch, m, d], k [batch, n, d], v [batch, n, width], a head being one of the
+/// batch. Where allowed[batch, m, n] is 0, the position is not seen; a row that sees nothing is 0. NULL: all
+/// are seen. `allowed` must live until the reset.
+corral_tensor *corral_attention(corral_tensor *q, corral_tensor *k, corral_tensor *v, const uint8_t *allowed);
+
+// --- noisy linear -----------------------------------------------------------------------------------------
+//
+// Fortunato et al. 2018, with factorised noise: the weights are weight + weight_sigma * (out_i in_j), the
+// biases bias + bias_sigma * out_i, with in and out made by corral_noise_factors(). The noisy weights are
+// never made: (x in) weight_sigma^T out is the same sum.
+
+typedef struct corral_noisy {
+    uint32_t weight, bias, weight_sigma, bias_sigma; // entries, as a linear layer's
+} corral_noisy;
+
+/// `noise_in` [in] and `noise_out` [out]; both NULL: without noise, as in evaluation.
+corral_tensor *corral_noisy_linear(corral_tensor *x, const corral_noisy *entries, corral_tensor *noise_in,
+                                   corral_tensor *noise_out, corral_activation activation);
+/// The same without a tape, f32, and without the activation. `scratch`: rows * (in + out) floats; not needed
+/// without noise. [any thread]
+void corral_noisy_linear_forward(const corral_params *params, const corral_noisy *entries, size_t rows,
+                                 const float *x, const float *noise_in, const float *noise_out, float *out,
+                                 float *scratch);
+/// sign(e) sqrt(|e|) of standard normal numbers counter .. counter + count - 1 of a stream.
+void corral_noise_factors(uint64_t stream_key, uint64_t counter, size_t count, float *out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -84,6 +84,51 @@ void corral_quantile_target(size_t rows, size_t actions, size_t quantiles, const
                             const int32_t *next_action, const float *reward, const float *discount,
                             float *out_target);
 
+// --- supervised losses ------------------------------------------------------------------------------------
+
+typedef struct corral_cross_entropy_terms {
+    const int32_t *target; // [rows], 0 .. classes-1
+    int32_t ignored;       // rows with this target have no part; a number that is no class, -1 say
+    float smoothing;       // the share of the target that is spread over all classes
+    size_t total_rows;     // what the mean divides by; 0: the rows that have a part
+} corral_cross_entropy_terms;
+
+/// The mean of -(1 - smoothing) log p(target) - smoothing mean of log p, p the softmax of logits [rows,
+/// classes]. A class of probability 0 adds nothing to the spread share.
+corral_tensor *corral_cross_entropy_loss(corral_tensor *logits, const corral_cross_entropy_terms *terms);
+/// The mean of -target log sigmoid(x) - (1 - target) log(1 - sigmoid(x)); targets of x's shape, 0 to 1.
+corral_tensor *corral_bce_with_logits_loss(corral_tensor *x, corral_tensor *target);
+/// The mean of 0.5 d^2 where |d| <= delta, else delta (|d| - 0.5 delta).
+corral_tensor *corral_huber_loss(corral_tensor *x, corral_tensor *y, double delta);
+corral_tensor *corral_l1_loss(corral_tensor *x, corral_tensor *y);
+/// The mean over rows of the negative log-density of `target` under independent normal distributions; see
+/// distributions.h for the shapes.
+corral_tensor *corral_gaussian_nll_loss(corral_tensor *mean, corral_tensor *log_std, corral_tensor *target);
+
+// --- V-trace ----------------------------------------------------------------------------------------------
+
+/// Espeholt et al. 2018, over rows in (sequence, step) order; one number per row.
+typedef struct corral_vtrace_terms {
+    size_t steps;           // of each sequence
+    const float *log_ratio; // log pi(a) - log mu(a)
+    const float *reward;    //
+    const float *discount;  // of what follows: gamma, 0 where the episode has ended
+    const float *value;     // V of the row
+    const float
+        *next_value;    // V of what followed; at a row's end of the chain this is what is bootstrapped from
+    const uint8_t *cut; // not 0: the next row is another episode; NULL: nowhere but at the sequence's end
+    float rho_clip, c_clip; // 1 and 1 in the paper
+    float policy_rho_clip;  // of the advantages' ratio
+    float lambda;           // 1 in the paper
+} corral_vtrace_terms;
+
+/// The values to learn, v_s, and the advantages of the policy gradient, each [rows]. [any thread]
+///
+///     v_s = V + rho (r + d V' - V) + d lambda c (v_s' - V'),    advantage = rho (r + d v_s' - V)
+///
+/// with rho and c the clipped ratios, and v_s' = V' where the chain is cut.
+void corral_vtrace(size_t rows, const corral_vtrace_terms *terms, float *out_target, float *out_advantage);
+
 #ifdef __cplusplus
 }
 #endif
