@@ -10,7 +10,6 @@
 #include "corral/base/threads.h"
 #include "corral/net/client.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +19,8 @@ enum { LIST_SIZE = 4096 };
 
 // What an agent of our own shall offer, as its flags.
 typedef struct own_node {
-    char resources[LIST_SIZE], gpus[32], store[32];
-    const char *flags[7];
+    char resources[LIST_SIZE], cpus[32], gpus[32], store[32];
+    const char *flags[9]; // ends with NULL
 } own_node;
 
 static corral_status describe_node(const corral_client_config *config, own_node *out_node)
@@ -35,6 +34,11 @@ static corral_status describe_node(const corral_client_config *config, own_node 
     if (used > 0) {
         out_node->flags[flag++] = "--resources";
         out_node->flags[flag++] = out_node->resources;
+    }
+    if (config->cpus > 0) {
+        snprintf(out_node->cpus, sizeof out_node->cpus, "%.17g", config->cpus);
+        out_node->flags[flag++] = "--slots";
+        out_node->flags[flag++] = out_node->cpus;
     }
     if (config->gpus > 0) {
         snprintf(out_node->gpus, sizeof out_node->gpus, "%.17g", config->gpus);
@@ -89,7 +93,7 @@ corral_status corral_client_connect(const corral_client_config *config, corral_c
     corral_status status = describe_node(config, &node);
     if (status != CORRAL_OK) return status;
     with.address = config->address;
-    with.slots = config->cpus > 0 ? (unsigned)ceil(config->cpus) : corral_available_cores();
+    with.slots = corral_available_cores();
     with.node_flags = node.flags;
     status = corral_cluster_connect(&with, &cluster);
     if (status != CORRAL_OK) return status;

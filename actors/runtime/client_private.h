@@ -83,6 +83,7 @@ struct corral_client {
     id_map refs;
     uint64_t *dropped; // ids to tell of; [DROPS_MAX]
     size_t drop_count;
+    int64_t dropped_at_ns; // when they were told of last
     client_question *questions;
     client_store store;
     resource_pool pool;

@@ -117,9 +117,14 @@ void client_ref_take_value(corral_client *client, const corral_message *message,
 static void drop(corral_client *client, const corral_ref *ref)
 {
     client->dropped[client->drop_count++] = ref->id;
-    // What holds memory or a process is let go at once; the rest in one message now and then.
-    if (ref->is_actor || ref->size > CORRAL_OBJECT_INLINE_MAX || client->drop_count == CLIENT_DROPS_MAX)
-        client_flush_drops(client);
+    // What holds memory or a process is let go at once; of the rest, what comes within a moment in one
+    // message.
+    const int64_t now = corral_now_ns();
+    if (!ref->is_actor && ref->size <= CORRAL_OBJECT_INLINE_MAX && client->drop_count < CLIENT_DROPS_MAX &&
+        now < client->dropped_at_ns + CORRAL_MILLISECOND)
+        return;
+    client->dropped_at_ns = now;
+    client_flush_drops(client);
 }
 
 void client_ref_free_if_unused(corral_ref *ref)

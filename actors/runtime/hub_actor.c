@@ -348,6 +348,8 @@ void hub_actor_process_gone(corral_hub *hub, hub_actor *actor, const char *how)
         die(hub, actor, CORRAL_ERROR_LOST, why);
     } else {
         if (actor->restarts_left != UINT32_MAX) actor->restarts_left--;
+        // One that ends while it has nothing to do does not end by what it does.
+        if (actor->state == ACTOR_ALIVE && actor->running.count == 0) actor->crashes_in_row = 0;
         actor->restarts++;
         actor->state = ACTOR_RESTARTING;
         hub->restarting++;

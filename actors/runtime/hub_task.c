@@ -66,12 +66,13 @@ static hub_object *argument_object(const corral_hub *hub, const hub_task *task, 
 static corral_status take_arguments(corral_hub *hub, hub_task *task)
 {
     const size_t count = task->spec.head.argument_count;
-    for (size_t i = 0; i < count; i++)
-        if (spec_argument_at(&task->spec, i).kind != CORRAL_ARGUMENT_BYTES &&
-            argument_object(hub, task, i) == NULL) {
-            task->spec.head.argument_count = 0;
-            return corral_fail(CORRAL_ERROR_LOST, "its argument %zu is an object that is gone", i);
-        }
+    for (size_t i = 0; i < count; i++) {
+        if (spec_argument_at(&task->spec, i).kind == CORRAL_ARGUMENT_BYTES) continue;
+        const hub_object *object = argument_object(hub, task, i);
+        if (object != NULL && object != task->result) continue; // nothing waits for itself
+        task->spec.head.argument_count = 0;
+        return corral_fail(CORRAL_ERROR_LOST, "its argument %zu is an object that is gone", i);
+    }
     corral_status status = CORRAL_OK;
     for (size_t i = 0; i < count; i++) {
         hub_object *object = argument_object(hub, task, i);

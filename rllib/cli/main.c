@@ -4,6 +4,9 @@
 /// corral: the command line.
 #include "cli.h"
 
+#include "bench/bench_runtime.h"
+
+#include "corral/actors/client.h"
 #include "corral/base/config.h"
 #include "corral/base/log.h"
 
@@ -52,6 +55,7 @@ static void open_standard_files(void)
 
 int main(int argc, char **argv)
 {
+    if (corral_is_worker()) return corral_worker_main(&bench_runtime_library); // of `corral bench runtime`
     open_standard_files();
     static char name[] = "corral";
     signal(SIGPIPE, SIG_IGN); // a closed pipe is no reason to lose a run
