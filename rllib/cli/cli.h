@@ -60,6 +60,6 @@ const char *cli_duration(double seconds, char *text, size_t size);
 const char *cli_count(unsigned long long count, char *text, size_t size);
 
 extern const cli_command cli_train, cli_eval, cli_export, cli_env, cli_envs, cli_node, cli_run, cli_objects,
-    cli_status, cli_compare, cli_view, cli_record, cli_plot, cli_bench, cli_version;
+    cli_status, cli_compare, cli_view, cli_record, cli_plot, cli_bench, cli_benchmark, cli_version;
 
 #endif

@@ -39,10 +39,25 @@ if ! { cmake -S "$work/project" -B "$work/project/build" -G Ninja -DCMAKE_PREFIX
     fail "find_package(corral) does not work"
 fi
 
+# The embeddable policy: small, free of gRPC, and enough for a program that plays.
+policy_library=$library/libcorral_policy.so
+[[ -f $policy_library ]] || fail "no libcorral_policy.so beside $pc"
+strip -o "$work/stripped.so" "$policy_library"
+[[ $(stat -c %s "$work/stripped.so") -lt 1000000 ]] || fail "libcorral_policy.so has a megabyte or more"
+readelf -d "$policy_library" | grep -q 'NEEDED.*grpc' && fail "libcorral_policy.so needs gRPC"
+# shellcheck disable=SC2046
+cc -std=c17 -Wall -Werror "$CORRAL_SOURCE/examples/act.c" -o "$work/act" \
+    $(pkg-config --cflags --libs corral-policy) "-Wl,-rpath,$library" || fail "examples/act.c does not build through pkg-config"
+
 cd "$work" || exit 2
 for program in "$work/train-pc" "$work/project/build/train"; do
     timeout 60 "$program" || fail "$program ended with $?"
 done
 timeout 30 "$prefix/bin/corral" train env=CartPole-v1 --workers 2 stop.steps=4096 --out run --quiet </dev/null ||
     fail "the installed corral ended with $?"
+checkpoint=$(find run/checkpoints -mindepth 1 -maxdepth 1 -type d | head -n 1)
+actions=$(printf '0 0 0.2 1\n0 0 -0.2 -1\n' | ./act "$checkpoint") || fail "act ended with $?"
+[[ $(wc -l <<<"$actions") == 2 && $actions != *[!01[:space:]]* ]] || fail "act printed $actions"
+./act nowhere 2>"$work/log" && fail "act plays without a checkpoint"
+grep -q nowhere "$work/log" || fail "act does not say what is missing"
 timeout 30 "$prefix/bin/corral" eval run --episodes 5 </dev/null || fail "corral eval ended with $?"
