@@ -32,7 +32,7 @@ enum { RETRY_MS = 100 };
 
 corral_node_config corral_node_config_default(void)
 {
-    return (corral_node_config){.slots = -1, .embedded_fd = -1};
+    return (corral_node_config){.slots = -1, .gpus = -1, .embedded_fd = -1};
 }
 
 corral_status node_watch_start(node *n, node_watch *watch, node_watch_kind kind, int fd, void *thing)
@@ -425,6 +425,7 @@ corral_status corral_node_run(const corral_node_config *config,
         .hub_watch.fd = -1,
         .to_head = CORRAL_CHANNEL_NONE,
         .slots = config->slots >= 0 ? config->slots : corral_available_cores(),
+        .gpus = config->gpus >= 0 ? config->gpus : corral_available_gpus(), // before there are threads
     };
     corral_status status = check_listen(&n);
     if (status == CORRAL_OK) status = check_resources(&n);

@@ -40,7 +40,7 @@ static corral_status create(node *n)
         .spawner = n->spawner,
         .worker = n->worker,
         .cpus = n->slots,
-        .gpus = n->config->gpus,
+        .gpus = n->gpus,
         .resources = resources,
         .resource_count = count,
         .store_bytes = (size_t)n->config->store_bytes,

@@ -50,6 +50,7 @@ void node_describe(node *n, Corral__V1__NodeInfo *out_info)
     out_info->level = corral_wire_text(forced != NULL && forced[0] != '\0' ? forced : cpu_level());
     out_info->pid = getpid();
     out_info->slots = n->slots;
+    out_info->gpus = n->gpus;
 }
 
 corral_status node_join(node *n)

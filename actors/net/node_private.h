@@ -117,7 +117,7 @@ struct node {
     corral_address listen;
     char address[128]; // advertised
     char host[40];
-    double slots;
+    double slots, gpus;
     char token[CORRAL_TOKEN_SIZE], cluster[CORRAL_TOKEN_SIZE];
     uint32_t id;
     uint64_t last_incarnation;

@@ -137,6 +137,9 @@ static corral_status create_group(sampler *s, const char *address)
     corral_cluster_config cluster = corral_cluster_config_default();
     cluster.address = address;
     cluster.slots = (unsigned)ceil(s->train->worker_cpus * s->worker_count);
+    // Asking a driver takes its time: only a run that wants GPUs does.
+    static const char *const no_gpus[] = {"--gpus", "0", NULL};
+    if (s->train->worker_gpus == 0) cluster.node_flags = no_gpus;
     cluster.faults = s->train->faults;
     corral_status status = corral_cluster_connect(&cluster, &s->cluster);
     if (status != CORRAL_OK) return status;

@@ -76,8 +76,10 @@ not_even_a_folder
 
 # two clusters on one host, and two runs that bring their own: nobody is in anybody's way
 second=127.0.0.1:$(free_port)
-"$corral" node --head --listen "$second" --slots 2 >"$out/second.log" 2>&1 </dev/null &
+LD_LIBRARY_PATH=$CORRAL_BUILD/tests/fake_driver CORRAL_FAKE_GPUS=3 \
+    "$corral" node --head --listen "$second" --slots 2 >"$out/second.log" 2>&1 </dev/null &
 wait_for 10 alive_nodes "$second" 1 || fail "no second cluster: $(cat "$out/second.log")"
+grep -q '"gpus": *3' "$out/status" || fail "a node whose driver shows 3 GPUs offers others: $(cat "$out/status")"
 one() { # FOLDER ARGUMENTS...
     local folder=$1
     shift

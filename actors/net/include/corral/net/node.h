@@ -18,7 +18,7 @@ typedef struct corral_node_config {
     const char *advertise; // what others dial, when it differs from `listen`; or NULL
     const char *join;      // the head's "HOST:PORT", or NULL: this node is the head
     double slots;          // CPU slots offered; < 0: the cores of this cgroup
-    double gpus;           // offered to tasks and actors of the runtime
+    double gpus;           // GPUs offered; < 0: those that the driver shows this process
     const char *resources; // more of what is offered: "licence=2,camera=1"; NULL: none
     double store_bytes;    // shared memory for objects; 0: 30 % of what is free
     const char *worker;    // the worker program; NULL: corral-worker beside this program

@@ -35,6 +35,10 @@ void corral_team_destroy(corral_team *team);
 /// Cores that this process may use: the smaller of its affinity mask and its cgroup's CPU quota, at least 1.
 unsigned corral_available_cores(void);
 
+/// GPUs that this process may use, by NVIDIA's driver; 0 where there is none. It forks: call it where that does
+/// no harm, before there are other threads.
+unsigned corral_available_gpus(void);
+
 #ifdef __cplusplus
 }
 #endif
