@@ -15,6 +15,8 @@
 
 static const char *const algorithms[] = {"ppo", "dqn", NULL};
 static const char *const transports[] = {"shared_memory", "grpc", NULL};
+static const char *const devices[] = {"cpu", "auto", "cuda", NULL};
+static const char *const precisions[] = {"f32", "bf16", NULL};
 static const char *const activations[] = {"tanh", "relu", NULL};
 static const char *const deviations[] = {"free", "state", "gsde", NULL};
 static const char *const distributions[] = {"mean", "categorical", "quantile", NULL};
@@ -70,6 +72,10 @@ const corral_field corral_train_fields[] = {
     INT("envs", envs, 1, 65536, "Environments in the whole run"),
     INT("workers", workers, 0, 1024, "Rollout worker processes; 0 steps the environments inside the learner"),
     INT("threads", threads, 0, 256, "Threads of the learner; 0: one per core"),
+    CHOICE("device", device, devices,
+           "Where the learner updates: cpu, cuda (a GPU), auto (a GPU where there is one)"),
+    CHOICE("precision", precision, precisions,
+           "Of products on a GPU: f32, or bf16 with weights and sums in f32"),
     CHOICE("transport", transport, transports,
            "How fragments travel inside a host; between hosts it is always grpc"),
     FLOAT("worker_cpus", worker_cpus, 0, 1024, "CPU slots that each worker takes in the cluster"),

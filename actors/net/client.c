@@ -40,11 +40,10 @@ static corral_status describe_node(const corral_client_config *config, own_node 
         out_node->flags[flag++] = "--slots";
         out_node->flags[flag++] = out_node->cpus;
     }
-    if (config->gpus > 0) {
-        snprintf(out_node->gpus, sizeof out_node->gpus, "%.17g", config->gpus);
-        out_node->flags[flag++] = "--gpus";
-        out_node->flags[flag++] = out_node->gpus;
-    }
+    // Also where it is 0: then a driver need not be asked.
+    snprintf(out_node->gpus, sizeof out_node->gpus, "%.17g", config->gpus);
+    out_node->flags[flag++] = "--gpus";
+    out_node->flags[flag++] = out_node->gpus;
     if (config->store_bytes > 0) {
         snprintf(out_node->store, sizeof out_node->store, "%.17g", (double)config->store_bytes / (1 << 20));
         out_node->flags[flag++] = "--store";

@@ -46,11 +46,10 @@ typedef struct corral_product {
     uint8_t transpose_a, transpose_b, half, add;
 } corral_product;
 
-/// The rows of the next minibatch, from the batch's columns to the minibatch's. Row i is
-/// order[control->at + i]; values have one row more per environment than the others, which have `steps`.
-/// Advantages are normalised on the way. Columns that are NULL are not wanted.
+/// The rows of the next minibatch, from the batch's columns to the minibatch's: row i is
+/// order[control->at + i]. Advantages are normalised on the way. Columns that are NULL are not wanted.
 typedef struct corral_device_gather {
-    uint64_t rows, width, actions, steps;
+    uint64_t rows, width, actions;
     const uint32_t *order;
     const float *observation, *log_prob, *value, *advantage, *target, *log_probs;
     const int32_t *action;
@@ -82,11 +81,11 @@ typedef struct corral_device_dqn {
     double *partial; // [blocks of rows, CORRAL_DEVICE_SUMS]
 } corral_device_dqn;
 
-/// Advantages of `envs` environments of `steps` steps each; see rllib's learner/advantage.h. `value` is
-/// [envs, steps + 1].
+/// Advantages of `envs` environments of `steps` steps each; see rllib's learner/advantage.h. Columns are
+/// [envs, steps], last_value is [envs].
 typedef struct corral_device_gae {
     uint64_t envs, steps;
-    const float *reward, *value, *final_value;
+    const float *reward, *value, *last_value, *final_value;
     const uint8_t *terminated, *truncated;
     double gamma, lambda;
     float *advantage, *target;
@@ -95,7 +94,7 @@ typedef struct corral_device_gae {
 /// V-trace (Espeholt et al. 2018, eq. 1): targets and the advantages of the policy gradient.
 typedef struct corral_device_vtrace {
     uint64_t envs, steps;
-    const float *reward, *value, *final_value;
+    const float *reward, *value, *last_value, *final_value;
     const uint8_t *terminated, *truncated;
     const float *log_ratio; // [envs, steps], log pi / mu
     double gamma, lambda, clip_rho, clip_c;

@@ -18,8 +18,11 @@
 /// statistics of now when they are drawn.
 #include "dqn.h"
 
+#include "dqn_device.h"
+
 #include "../learner/lanes.h"
 
+#include "corral/base/log.h"
 #include "corral/base/rng.h"
 #include "corral/core/losses.h"
 #include "corral/core/ops.h"
@@ -49,6 +52,7 @@ struct dqn {
     corral_policy *policy, *target;
     corral_team *team;
     corral_optimizer *optimizer;
+    dqn_device *device; // where minibatches are learned; NULL: here
     replay *replay;
     dqn_bench *bench;     // one per thread
     const float **finals; // [rows of a round] last observations of the episodes that ended there
@@ -167,18 +171,33 @@ void dqn_destroy(dqn *d)
     free(d->error);
     free(d->finals);
     replay_destroy(d->replay);
+    dqn_device_destroy(d->device);
     corral_optimizer_destroy(d->optimizer);
     corral_policy_destroy(d->target);
     free(d);
 }
 
+corral_status dqn_place(dqn *d, corral_device *device, corral_precision precision)
+{
+    return dqn_device_create(&d->config, device, precision, d->policy, d->target, d->optimizer, &d->device);
+}
+
+/// A device that fails now fails again, with its sentence, in the next update.
+static void fetch_from_device(dqn *d)
+{
+    if (d->device != NULL && dqn_device_fetch(d->device) != CORRAL_OK)
+        corral_log(CORRAL_LOG_ERROR, "%s", corral_last_error());
+}
+
 corral_optimizer *dqn_optimizer(dqn *d)
 {
+    fetch_from_device(d);
     return d->optimizer;
 }
 
 corral_policy *dqn_target(dqn *d)
 {
+    fetch_from_device(d);
     return d->target;
 }
 
@@ -363,11 +382,23 @@ static void sum_lanes(const dqn *d, size_t lanes, corral_dqn_stats *out_stats)
     }
 }
 
+/// Only priorities need the errors: without them the device is not waited for.
+static corral_status learn_on_device(dqn *d, size_t rows)
+{
+    const bool wanted = d->config.priority_alpha > 0;
+    bool skipped = false;
+    const corral_status status =
+        dqn_device_learn(d->device, d->replay, d->draws, wanted ? d->error : NULL, &skipped);
+    if (status == CORRAL_OK && wanted && !skipped) replay_tell_errors(d->replay, d->draws, d->error, rows);
+    return status;
+}
+
 static corral_status learn_minibatch(dqn *d, uint64_t draw, dqn_result *result)
 {
     const size_t rows = (size_t)d->config.minibatch;
     const uint64_t key = corral_stream_key(d->run_seed, CORRAL_STREAM_REPLAY, draw);
     replay_sample(d->replay, key, rows, result->priority_beta, d->draws);
+    if (d->device != NULL) return learn_on_device(d, rows);
     memset(d->lane_stats, 0, sizeof d->lane_stats);
     // The two networks' noise is independent, and the same for all rows of a minibatch.
     corral_policy_draw_noise(d->policy,
@@ -404,6 +435,11 @@ static corral_status learn_minibatch(dqn *d, uint64_t draw, dqn_result *result)
 
 static void move_target(dqn *d, dqn_result *result)
 {
+    result->target_updates++;
+    if (d->device != NULL) {
+        dqn_device_move_target(d->device);
+        return;
+    }
     corral_params *to = corral_policy_params(d->target);
     float *target = corral_params_data(to);
     const float *online = corral_params_data(corral_policy_params(d->policy));
@@ -415,7 +451,6 @@ static void move_target(dqn *d, dqn_result *result)
         for (size_t i = 0; i < count; i++)
             target[i] += tau * (online[i] - target[i]);
     corral_params_refresh(to);
-    result->target_updates++;
 }
 
 static void finish_means(dqn_result *result)
@@ -447,6 +482,10 @@ corral_status dqn_update(dqn *d, const dqn_moment *now, dqn_result *out_result)
     const uint64_t every = (uint64_t)config->target_update;
     const bool ready =
         replay_count(d->replay) > 0 && replay_limiter(d->replay)->inserts >= config->learning_starts;
+    if (d->device != NULL) {
+        const corral_status status = dqn_device_begin(d->device, result.learning_rate);
+        if (status != CORRAL_OK) return status;
+    }
     for (int64_t i = 0; ready && wants_another(d, i); i++) {
         const corral_status status = learn_minibatch(d, now->first_draw + (uint64_t)i, &result);
         if (status == CORRAL_ERROR_NOT_FINITE)
@@ -455,6 +494,10 @@ corral_status dqn_update(dqn *d, const dqn_moment *now, dqn_result *out_result)
             return status;
         else if (every == 0)
             move_target(d, &result);
+    }
+    if (d->device != NULL) {
+        const corral_status status = dqn_device_finish(d->device, &result);
+        if (status != CORRAL_OK) return status;
     }
     finish_means(&result);
     // Counted in environment steps alone: how often there are updates does not come into it.

@@ -8,6 +8,7 @@
 #include "../replay/replay.h"
 
 #include "corral/base/threads.h"
+#include "corral/core/device_learner.h"
 #include "corral/core/optim.h"
 #include "corral/policy/policy.h"
 #include "corral/proto/fragment.h"
@@ -30,6 +31,9 @@ CORRAL_MUST_USE corral_status dqn_create(const corral_dqn_config *config, uint64
                                          uint32_t steps, corral_policy *policy, corral_team *team,
                                          dqn **out_dqn);
 void dqn_destroy(dqn *d);
+/// From now on minibatches are learned on a device, which must outlive the dqn. Results differ from the CPU's
+/// by rounding.
+CORRAL_MUST_USE corral_status dqn_place(dqn *d, corral_device *device, corral_precision precision);
 
 /// Puts a round's rows into the replay, by environment and then by step, however the round was cut.
 void dqn_insert(dqn *d, const corral_fragment *fragments, uint32_t count);

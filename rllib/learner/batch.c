@@ -5,6 +5,7 @@
 
 #include "advantage.h"
 
+#include "corral/base/rng.h"
 #include "corral/core/ops.h"
 
 #include <stdio.h>
@@ -167,6 +168,13 @@ corral_status batch_gather(batch *b, const corral_fragment *fragments, uint32_t 
     if (b->observation != NULL && (void *)b->observation != b->raw)
         corral_policy_filter(policy, b->rows, b->raw, b->observation);
     return CORRAL_OK;
+}
+
+void batch_shuffle(const batch *b, uint64_t key, uint32_t *out_order)
+{
+    corral_stream_permutation(key, 0, out_order, (uint32_t)b->usable_count);
+    for (size_t i = 0; i < b->usable_count; i++)
+        out_order[i] = b->usable[out_order[i]];
 }
 
 void batch_estimate(batch *b, double gamma, double lambda)

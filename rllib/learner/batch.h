@@ -59,6 +59,8 @@ void batch_finish(batch *b);
 /// acted.
 CORRAL_MUST_USE corral_status batch_gather(batch *b, const corral_fragment *fragments, uint32_t count,
                                            const corral_policy *policy);
+/// The usable rows in the order of a stream.
+void batch_shuffle(const batch *b, uint64_t key, uint32_t *out_order);
 /// Fills advantage and target.
 void batch_estimate(batch *b, double gamma, double lambda);
 /// 1 - Var(target - value) / Var(target) over the usable rows; false where the targets do not vary.

@@ -15,10 +15,12 @@
 /// gradient to the lane's block.
 #include "ppo.h"
 
+#include "ppo_device.h"
 #include "taken.h"
 
 #include "../learner/lanes.h"
 
+#include "corral/base/log.h"
 #include "corral/base/rng.h"
 #include "corral/core/ops.h"
 
@@ -57,6 +59,7 @@ struct ppo {
     corral_policy *policy;
     corral_team *team;
     corral_optimizer *optimizer;
+    ppo_device *device; // where updates run; NULL: here
     lanes_plan plan;
     bool halved;        // part 0 of the plan is the actor, part 1 the critic
     ppo_bench *bench;   // one per thread
@@ -152,12 +155,21 @@ void ppo_destroy(ppo *p)
     free(p->bench);
     free(p->order[0]);
     free(p->order[1]);
+    ppo_device_destroy(p->device);
     corral_optimizer_destroy(p->optimizer);
     free(p);
 }
 
+corral_status ppo_place(ppo *p, const ppo_placement *placement)
+{
+    return ppo_device_create(&p->config, p->run_seed, placement, p->policy, p->optimizer, &p->device);
+}
+
 corral_optimizer *ppo_optimizer(ppo *p)
 {
+    // A device that fails now fails again, with its sentence, in the next update.
+    if (p->device != NULL && ppo_device_fetch(p->device) != CORRAL_OK)
+        corral_log(CORRAL_LOG_ERROR, "%s", corral_last_error());
     return p->optimizer;
 }
 
@@ -261,9 +273,7 @@ static void shuffle(ppo *p, int64_t epoch)
     uint32_t *order = p->order[epoch % 2];
     const uint64_t key =
         corral_stream_key(p->run_seed, CORRAL_STREAM_SHUFFLE, p->first_epoch + (uint64_t)epoch);
-    corral_stream_permutation(key, 0, order, (uint32_t)b->usable_count);
-    for (size_t i = 0; i < b->usable_count; i++)
-        order[i] = b->usable[order[i]];
+    batch_shuffle(b, key, order);
 }
 
 /// The sum of (advantage - centre), or of its square, over the minibatch, in four chains.
@@ -406,6 +416,12 @@ corral_status ppo_update(ppo *p, batch *b, const ppo_moment *now, ppo_result *ou
         .entropy_coefficient = corral_schedule_at(&p->config.entropy_coefficient, now->progress),
         .kl_coefficient = now->kl_coefficient,
     };
+    if (p->device != NULL) {
+        const corral_status status = ppo_device_update(p->device, b, now, &result);
+        finish_means(p, &result);
+        *out_result = result;
+        return status;
+    }
     batch_estimate(b, p->config.gamma, p->config.lambda);
     p->batch = b;
     p->clip_range = (float)result.clip_range;

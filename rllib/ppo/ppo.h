@@ -8,6 +8,7 @@
 #include "../learner/batch.h"
 
 #include "corral/base/threads.h"
+#include "corral/core/device_learner.h"
 #include "corral/core/optim.h"
 #include "corral/rllib/config.h"
 
@@ -30,6 +31,16 @@ typedef struct ppo_result {
 CORRAL_MUST_USE corral_status ppo_create(const corral_ppo_config *config, uint64_t run_seed,
                                          corral_policy *policy, corral_team *team, ppo **out_ppo);
 void ppo_destroy(ppo *p);
+
+/// A device to learn on, and how large the batches are.
+typedef struct ppo_placement {
+    corral_device *device; // must outlive the ppo
+    corral_precision precision;
+    size_t envs, steps;
+} ppo_placement;
+
+/// From now on updates run there. Their results differ from the CPU's by rounding.
+CORRAL_MUST_USE corral_status ppo_place(ppo *p, const ppo_placement *placement);
 
 /// Where an update stands in the run.
 typedef struct ppo_moment {

@@ -139,11 +139,38 @@ static void on_message(void *context, const char *line)
     trainer_tell(context, line);
 }
 
+/// Opens what the configuration asks for, before anything is written.
+static corral_status open_device(corral_trainer *trainer)
+{
+    const corral_train_config *config = &trainer->config;
+    if (config->device != CORRAL_LEARN_ON_CPU) {
+        const corral_status status = corral_device_open(&trainer->device);
+        if (status != CORRAL_OK && config->device == CORRAL_LEARN_ON_CUDA) return status;
+    }
+    if (trainer->device == NULL && config->precision != CORRAL_PRECISION_F32)
+        return corral_fail(
+            CORRAL_ERROR_UNSUPPORTED,
+            "precision: bf16 is there on a GPU alone, and this run learns on the CPU; set device=cuda");
+    return CORRAL_OK;
+}
+
+static void tell_device(corral_trainer *trainer)
+{
+    char line[512];
+    if (trainer->folder == NULL || trainer->config.device == CORRAL_LEARN_ON_CPU) return;
+    if (trainer->device != NULL)
+        snprintf(line, sizeof line, "learning on %s", corral_device_name(trainer->device));
+    else
+        snprintf(line, sizeof line, "learning on the CPU: there is no GPU that can be used");
+    corral_run_folder_log(trainer->folder, line);
+}
+
 static corral_status start(corral_trainer *trainer, const corral_train_options *options,
                            const char *checkpoint)
 {
     const corral_train_config *config = &trainer->config;
-    corral_status status = checkpoint == NULL ? open_folder(trainer, options, NULL) : CORRAL_OK;
+    corral_status status = open_device(trainer);
+    if (status == CORRAL_OK && checkpoint == NULL) status = open_folder(trainer, options, NULL);
     const unsigned threads = config->threads > 0 ? (unsigned)config->threads : corral_available_cores();
     if (status == CORRAL_OK) status = corral_team_create(threads, &trainer->team);
     const corral_policy_config policy = policy_config_of(config, &trainer->setup);
@@ -169,6 +196,7 @@ static corral_status start(corral_trainer *trainer, const corral_train_options *
     if (status == CORRAL_OK && checkpoint != NULL) status = open_folder(trainer, options, checkpoint);
     if (status == CORRAL_OK && checkpoint != NULL && trainer->folder != NULL && trainer->message[0] != '\0')
         corral_run_folder_log(trainer->folder, trainer->message); // what was told before there was a log
+    if (status == CORRAL_OK) tell_device(trainer);
     if (status == CORRAL_OK) status = sampler_publish(trainer->sampler, trainer->policy);
     if (trainer->state.env_steps >= (uint64_t)config->stop.steps) trainer->stop_reason = CORRAL_STOP_STEPS;
     return status;
@@ -260,6 +288,7 @@ void corral_trainer_destroy(corral_trainer *trainer)
     batch_finish(&trainer->batch);
     snapshot_finish(&trainer->best);
     corral_policy_destroy(trainer->policy);
+    corral_device_close(trainer->device);
     corral_team_destroy(trainer->team);
     corral_run_folder_close(trainer->folder);
     free(trainer->final_checkpoint);

@@ -61,6 +61,7 @@ struct corral_trainer {
     environment_setup setup;
     rollout_config rollout;
     corral_team *team;
+    corral_device *device; // NULL: the CPU
     corral_policy *policy;
     const trainer_algorithm *algorithm;
     ppo *ppo; // of these two the algorithm's is there

@@ -15,9 +15,10 @@ static const char replay_file[] = "replay.safetensors";
 static corral_status create(corral_trainer *trainer)
 {
     const corral_train_config *config = &trainer->config;
-    const corral_status status =
-        dqn_create(&config->dqn, (uint64_t)config->seed, (uint32_t)config->envs, trainer->rollout.steps,
-                   trainer->policy, trainer->team, &trainer->dqn);
+    corral_status status = dqn_create(&config->dqn, (uint64_t)config->seed, (uint32_t)config->envs,
+                                      trainer->rollout.steps, trainer->policy, trainer->team, &trainer->dqn);
+    if (status == CORRAL_OK && trainer->device != NULL)
+        status = dqn_place(trainer->dqn, trainer->device, (corral_precision)config->precision);
     if (status != CORRAL_OK || trainer->folder == NULL) return status;
     char line[128];
     snprintf(line, sizeof line, "the replay of %zu rows takes %.1f MB",

@@ -20,7 +20,13 @@ static corral_status create(corral_trainer *trainer)
                                  (long long)config->envs);
     }
     if (status != CORRAL_OK) return status;
-    return ppo_create(&config->ppo, (uint64_t)config->seed, trainer->policy, trainer->team, &trainer->ppo);
+    status = ppo_create(&config->ppo, (uint64_t)config->seed, trainer->policy, trainer->team, &trainer->ppo);
+    if (status != CORRAL_OK || trainer->device == NULL) return status;
+    const ppo_placement placement = {.device = trainer->device,
+                                     .precision = (corral_precision)config->precision,
+                                     .envs = (size_t)config->envs,
+                                     .steps = trainer->rollout.steps};
+    return ppo_place(trainer->ppo, &placement);
 }
 
 static void destroy(corral_trainer *trainer)

@@ -157,6 +157,8 @@ static const key_case cases[] = {
     {"envs", "4", "6", STEPS, {"stop.steps=250"}},
     {"workers", "0", "2", WORKERS, .same_policy = true},
     {"threads", "1", "3", THREADS, .same_policy = true},
+    {.key = "device", .reason = "there is no GPU to choose: tests/rllib/device.c has one that is none"},
+    {.key = "precision", .reason = "of a GPU: tests/rllib/device.c"},
     {"transport", "shared_memory", "grpc", REMOTE, {"workers=1"}, .same_policy = true},
     {.key = "worker_cpus", .reason = "what the scheduler of a shared cluster counts: tests/net/parts.c"},
     {.key = "worker_gpus", .reason = "no node has any here: tests/faults/resources.sh"},

@@ -177,10 +177,9 @@ static void filter(corral_stream *stream, uint64_t rows, uint64_t width, const f
 __device__ inline void gather_scalars(const corral_device_gather &g, const corral_device_control *control,
                                       uint64_t row, uint64_t to)
 {
-    const uint64_t wider = row + row / g.steps;
     if (g.action != NULL) g.out_action[to] = g.action[row];
     if (g.log_prob != NULL) g.out_log_prob[to] = g.log_prob[row];
-    if (g.value != NULL) g.out_value[to] = g.value[wider];
+    if (g.value != NULL) g.out_value[to] = g.value[row];
     if (g.target != NULL) g.out_target[to] = g.target[row];
     if (g.advantage != NULL)
         g.out_advantage[to] =

@@ -17,38 +17,70 @@ struct affine {
     double a, b;
 };
 
-/// The value of the step after t: nothing after a true end, the episode's own last observation after a time
-/// limit.
-__device__ inline double future_value(const uint8_t *terminated, const uint8_t *truncated,
-                                      const float *final_value, const float *value, uint64_t t)
+/// What a map makes of what comes after it. Nothing comes through an end, not even what is not finite.
+__device__ inline double through(const affine &m, double after)
 {
-    return terminated[t] ? 0.0 : truncated[t] ? (double)final_value[t] : (double)value[t + 1];
+    return m.a == 0 ? m.b : m.b + m.a * after;
+}
+
+/// The columns of one environment.
+struct episode {
+    const float *reward, *value, *final_value;
+    const uint8_t *terminated, *truncated;
+    float last_value;
+    uint64_t steps;
+
+    /// The value after step t: nothing after a true end, the episode's own last observation after a time
+    /// limit.
+    __device__ double future(uint64_t t) const
+    {
+        if (terminated[t]) return 0;
+        if (truncated[t]) return (double)final_value[t];
+        return (double)(t + 1 < steps ? value[t + 1] : last_value);
+    }
+    __device__ bool ended(uint64_t t) const
+    {
+        return terminated[t] || truncated[t];
+    }
+};
+
+/// Of environment e, from columns that hold all of them.
+template <class COLUMNS> __device__ episode episode_at(const COLUMNS &c, uint64_t e)
+{
+    const uint64_t at = e * c.steps;
+    episode one;
+    one.reward = c.reward + at;
+    one.value = c.value + at;
+    one.final_value = c.final_value + at;
+    one.terminated = c.terminated + at;
+    one.truncated = c.truncated + at;
+    one.last_value = c.last_value[e];
+    one.steps = c.steps;
+    return one;
 }
 
 struct gae_rule {
-    const float *reward, *value, *final_value;
-    const uint8_t *terminated, *truncated;
+    episode e;
     double gamma, lambda;
     float *advantage, *target;
 
     __device__ affine map(uint64_t t) const
     {
         affine m;
-        m.a = terminated[t] || truncated[t] ? 0 : gamma * lambda;
-        m.b = (double)reward[t] + gamma * future_value(terminated, truncated, final_value, value, t) -
-              (double)value[t];
+        m.a = e.ended(t) ? 0 : gamma * lambda;
+        m.b = (double)e.reward[t] + gamma * e.future(t) - (double)e.value[t];
         return m;
     }
     __device__ void write(uint64_t t, double here, double) const
     {
         advantage[t] = (float)here;
-        target[t] = (float)(here + (double)value[t]);
+        target[t] = (float)(here + (double)e.value[t]);
     }
 };
 
 struct vtrace_rule {
-    const float *reward, *value, *final_value, *log_ratio;
-    const uint8_t *terminated, *truncated;
+    episode e;
+    const float *log_ratio;
     double gamma, lambda, clip_rho, clip_c;
     float *target, *advantage;
 
@@ -60,19 +92,16 @@ struct vtrace_rule {
     {
         const double trace = lambda * fmin(clip_c, exp((double)log_ratio[t]));
         affine m;
-        m.a = terminated[t] || truncated[t] ? 0 : gamma * trace;
-        m.b =
-            rho(t) * ((double)reward[t] + gamma * future_value(terminated, truncated, final_value, value, t) -
-                      (double)value[t]);
+        m.a = e.ended(t) ? 0 : gamma * trace;
+        m.b = rho(t) * ((double)e.reward[t] + gamma * e.future(t) - (double)e.value[t]);
         return m;
     }
     __device__ void write(uint64_t t, double here, double after) const
     {
-        target[t] = (float)((double)value[t] + here);
+        target[t] = (float)((double)e.value[t] + here);
         // What the next step's target adds to its value: nothing where another episode begins.
-        const double rest = terminated[t] || truncated[t] ? 0 : after;
-        const double next = future_value(terminated, truncated, final_value, value, t) + rest;
-        advantage[t] = (float)(rho(t) * ((double)reward[t] + gamma * next - (double)value[t]));
+        const double next = e.future(t) + (e.ended(t) ? 0 : after);
+        advantage[t] = (float)(rho(t) * ((double)e.reward[t] + gamma * next - (double)e.value[t]));
     }
 };
 
@@ -88,7 +117,7 @@ template <class RULE> __device__ void scan_backwards(const RULE &rule, uint64_t 
     whole.b = 0;
     for (uint64_t t = end; t-- > first;) {
         const affine m = rule.map(t);
-        whole.b = m.b + m.a * whole.b;
+        whole.b = through(m, whole.b);
         whole.a = m.a * whole.a;
     }
     a[0][thread] = whole.a;
@@ -97,14 +126,17 @@ template <class RULE> __device__ void scan_backwards(const RULE &rule, uint64_t 
     __syncthreads();
     for (unsigned step = 1; step < threads; step *= 2, now = 1 - now) {
         const bool joins = thread + step < threads;
-        a[1 - now][thread] = joins ? a[now][thread] * a[now][thread + step] : a[now][thread];
-        b[1 - now][thread] = joins ? b[now][thread] + a[now][thread] * b[now][thread + step] : b[now][thread];
+        affine m;
+        m.a = a[now][thread];
+        m.b = b[now][thread];
+        a[1 - now][thread] = joins ? m.a * a[now][thread + step] : m.a;
+        b[1 - now][thread] = joins ? through(m, b[now][thread + step]) : m.b;
         __syncthreads();
     }
     double after = thread + 1 < threads ? b[now][thread + 1] : 0;
     for (uint64_t t = end; t-- > first;) {
         const affine m = rule.map(t);
-        const double here = m.b + m.a * after;
+        const double here = through(m, after);
         rule.write(t, here, after);
         after = here;
     }
@@ -114,17 +146,12 @@ template <class RULE> __device__ void scan_backwards(const RULE &rule, uint64_t 
 __global__ void gae_kernel(corral_device_gae g)
 {
     for (uint64_t e = blockIdx.x; e < g.envs; e += gridDim.x) {
-        const uint64_t at = e * g.steps;
         gae_rule rule;
-        rule.reward = g.reward + at;
-        rule.value = g.value + at + e;
-        rule.final_value = g.final_value + at;
-        rule.terminated = g.terminated + at;
-        rule.truncated = g.truncated + at;
+        rule.e = episode_at(g, e);
         rule.gamma = g.gamma;
         rule.lambda = g.lambda;
-        rule.advantage = g.advantage + at;
-        rule.target = g.target + at;
+        rule.advantage = g.advantage + e * g.steps;
+        rule.target = g.target + e * g.steps;
         scan_backwards(rule, g.steps);
     }
 }
@@ -132,20 +159,15 @@ __global__ void gae_kernel(corral_device_gae g)
 __global__ void vtrace_kernel(corral_device_vtrace v)
 {
     for (uint64_t e = blockIdx.x; e < v.envs; e += gridDim.x) {
-        const uint64_t at = e * v.steps;
         vtrace_rule rule;
-        rule.reward = v.reward + at;
-        rule.value = v.value + at + e;
-        rule.final_value = v.final_value + at;
-        rule.log_ratio = v.log_ratio + at;
-        rule.terminated = v.terminated + at;
-        rule.truncated = v.truncated + at;
+        rule.e = episode_at(v, e);
+        rule.log_ratio = v.log_ratio + e * v.steps;
         rule.gamma = v.gamma;
         rule.lambda = v.lambda;
         rule.clip_rho = v.clip_rho;
         rule.clip_c = v.clip_c;
-        rule.target = v.target + at;
-        rule.advantage = v.advantage + at;
+        rule.target = v.target + e * v.steps;
+        rule.advantage = v.advantage + e * v.steps;
         scan_backwards(rule, v.steps);
     }
 }

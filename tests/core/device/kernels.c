@@ -273,7 +273,7 @@ static void samples(void)
 
 static void gathers(void)
 {
-    enum { STEPS = 7, BATCH = 21, WIDTH = 5, ACTIONS = 3, ROWS = 9, AT = 4 };
+    enum { BATCH = 21, WIDTH = 5, ACTIONS = 3, ROWS = 9, AT = 4 };
     uint32_t order[AT + ROWS];
     for (uint32_t i = 0; i < AT + ROWS; i++)
         order[i] = i * 8 % BATCH;
@@ -281,12 +281,12 @@ static void gathers(void)
     int32_t actions[BATCH];
     for (int i = 0; i < BATCH; i++)
         actions[i] = i;
-    float *observation = host_noise((BATCH + 3) * WIDTH, 1), *value = host_noise(BATCH + 3, 2);
+    float *observation = host_noise(BATCH * WIDTH, 1), *value = host_noise(BATCH, 2);
     float *advantage = host_noise(BATCH, 3), *log_probs = host_noise(BATCH * ACTIONS, 4);
-    corral_device_gather g = {.rows = ROWS, .width = WIDTH, .actions = ACTIONS, .steps = STEPS};
+    corral_device_gather g = {.rows = ROWS, .width = WIDTH, .actions = ACTIONS};
     g.order = upload(order, sizeof order);
-    g.observation = upload(observation, FLOATS((BATCH + 3) * WIDTH));
-    g.value = upload(value, FLOATS(BATCH + 3));
+    g.observation = upload(observation, FLOATS(BATCH * WIDTH));
+    g.value = upload(value, FLOATS(BATCH));
     g.advantage = upload(advantage, FLOATS(BATCH));
     g.log_probs = upload(log_probs, FLOATS(BATCH * ACTIONS));
     g.action = upload(actions, sizeof actions);
@@ -303,10 +303,10 @@ static void gathers(void)
     const float *all = download(g.out_log_probs, FLOATS(ROWS * ACTIONS));
     const int32_t *chosen = download(g.out_action, 4 * ROWS);
     for (size_t i = 0; i < ROWS; i++) {
-        const size_t row = order[AT + i], wider = row + row / STEPS;
+        const size_t row = order[AT + i];
         CU_ASSERT_EQUAL(memcmp(out + i * WIDTH, observation + row * WIDTH, FLOATS(WIDTH)), 0);
         CU_ASSERT_EQUAL(memcmp(all + i * ACTIONS, log_probs + row * ACTIONS, FLOATS(ACTIONS)), 0);
-        CU_ASSERT_EQUAL(v[i], value[wider]);
+        CU_ASSERT_EQUAL(v[i], value[row]);
         CU_ASSERT_EQUAL(a[i], (advantage[row] - 0.25f) * 2);
         CU_ASSERT_EQUAL((size_t)chosen[i], row);
     }

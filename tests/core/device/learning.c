@@ -206,10 +206,10 @@ static void duels(void)
     memset(dv, 0, FLOATS(rows));
     memset(da, 0, FLOATS(rows * n));
     table->dueling(stream, rows, n, upload(value, FLOATS(rows)), upload(advantage, FLOATS(rows * n)), found);
-    corral_dueling_forward(rows, n, value, advantage, q);
+    corral_dueling_forward(rows, n, 1, value, advantage, q);
     CU_ASSERT_EQUAL(differences(rows * n, q, download(found, FLOATS(rows * n)), 1e-6, 1e-7), 0);
     table->dueling_gradient(stream, rows, n, upload(g, FLOATS(rows * n)), found_value, found);
-    corral_kernels_f32.dueling_grad(rows, n, g, dv, da);
+    corral_kernels_f32.dueling_grad(rows, n, 1, g, dv, da);
     CU_ASSERT_EQUAL(differences(rows, dv, download(found_value, FLOATS(rows)), 1e-6, 1e-7), 0);
     CU_ASSERT_EQUAL(differences(rows * n, da, download(found, FLOATS(rows * n)), 1e-6, 1e-7), 0);
     free_arrays();
@@ -219,7 +219,7 @@ static void duels(void)
 
 typedef struct episode_data {
     size_t envs, steps;
-    float *reward, *value, *final_value, *log_ratio;
+    float *reward, *value, *last_value, *final_value, *log_ratio;
     uint8_t *terminated, *truncated;
 } episode_data;
 
@@ -229,7 +229,8 @@ static episode_data make_episodes(size_t envs, size_t steps)
     episode_data d = {.envs = envs,
                       .steps = steps,
                       .reward = host_noise(rows, 1),
-                      .value = host_noise(rows + envs, 2),
+                      .value = host_noise(rows, 2),
+                      .last_value = host_noise(envs, 8),
                       .final_value = host_noise(rows, 3),
                       .log_ratio = host_noise(rows, 4),
                       .terminated = host_bytes(rows),
@@ -245,7 +246,8 @@ static double future_of(const episode_data *d, size_t e, size_t t)
 {
     const size_t i = e * d->steps + t;
     if (d->terminated[i]) return 0;
-    return d->truncated[i] ? (double)d->final_value[i] : (double)d->value[i + e + 1];
+    if (d->truncated[i]) return (double)d->final_value[i];
+    return (double)(t + 1 < d->steps ? d->value[i + 1] : d->last_value[e]);
 }
 
 static void check_gae(size_t envs, size_t steps)
@@ -258,7 +260,7 @@ static void check_gae(size_t envs, size_t steps)
         for (size_t t = steps; t-- > 0;) {
             const size_t i = e * steps + t;
             const bool ended = d.terminated[i] || d.truncated[i];
-            const double value = (double)d.value[i + e];
+            const double value = (double)d.value[i];
             next =
                 (double)d.reward[i] + 0.99 * future_of(&d, e, t) - value + (ended ? 0 : 0.99 * 0.95 * next);
             advantage[i] = (float)next;
@@ -268,7 +270,8 @@ static void check_gae(size_t envs, size_t steps)
     const corral_device_gae g = {.envs = envs,
                                  .steps = steps,
                                  .reward = upload(d.reward, FLOATS(rows)),
-                                 .value = upload(d.value, FLOATS(rows + envs)),
+                                 .value = upload(d.value, FLOATS(rows)),
+                                 .last_value = upload(d.last_value, FLOATS(envs)),
                                  .final_value = upload(d.final_value, FLOATS(rows)),
                                  .terminated = upload(d.terminated, rows),
                                  .truncated = upload(d.truncated, rows),
@@ -300,7 +303,7 @@ static void check_vtrace(size_t envs, size_t steps, double lambda, double clip_r
             const size_t i = e * steps + t;
             const bool ended = d.terminated[i] || d.truncated[i];
             const double ratio = exp((double)d.log_ratio[i]), rho = fmin(clip_rho, ratio);
-            const double c = lambda * fmin(clip_c, ratio), value = (double)d.value[i + e];
+            const double c = lambda * fmin(clip_c, ratio), value = (double)d.value[i];
             const double next = future_of(&d, e, t) + (ended ? 0 : excess);
             advantage[i] = (float)(rho * ((double)d.reward[i] + 0.97 * next - value));
             const double delta = rho * ((double)d.reward[i] + 0.97 * future_of(&d, e, t) - value);
@@ -311,7 +314,8 @@ static void check_vtrace(size_t envs, size_t steps, double lambda, double clip_r
     const corral_device_vtrace v = {.envs = envs,
                                     .steps = steps,
                                     .reward = upload(d.reward, FLOATS(rows)),
-                                    .value = upload(d.value, FLOATS(rows + envs)),
+                                    .value = upload(d.value, FLOATS(rows)),
+                                    .last_value = upload(d.last_value, FLOATS(envs)),
                                     .final_value = upload(d.final_value, FLOATS(rows)),
                                     .terminated = upload(d.terminated, rows),
                                     .truncated = upload(d.truncated, rows),
@@ -341,7 +345,7 @@ static void vtraces(void)
 typedef struct twins {
     corral_params *params;
     corral_optimizer *optimizer;
-    size_t count;
+    size_t weights, count; // without and with the padding of the block, whose gradient is 0
     corral_device_step step;
     corral_device_control *control;
     float *gradient;
@@ -356,6 +360,7 @@ static void make_twins(twins *t, size_t weights, double max_norm, bool half)
     TEST_OK(corral_params_add(t->params, "w", 1, &weights, &index));
     TEST_OK(corral_params_seal(t->params));
     TEST_OK(corral_optimizer_create(&config, t->params, &t->optimizer));
+    t->weights = weights;
     t->count = corral_params_count(t->params);
     noise(corral_params_data(t->params), weights, 1);
     float *zeros = host_bytes(FLOATS(t->count));
@@ -389,8 +394,8 @@ static void end_twins(twins *t)
 static corral_status step_twins(twins *t, uint32_t seed, float spoil, double *out_norm)
 {
     float *lane = corral_optimizer_lane(t->optimizer, 0);
-    noise(lane, t->count, seed);
-    if (spoil != 0) lane[t->count / 2] = spoil;
+    noise(lane, t->weights, seed);
+    if (spoil != 0) lane[t->weights / 2] = spoil;
     table->copy(stream, t->gradient, lane, FLOATS(t->count));
     table->step(stream, &t->step, t->control);
     rig_wait();
@@ -468,7 +473,7 @@ static void loss_scale(void)
     control.scale = 256;
     table->copy(stream, t.control, &control, sizeof control);
     float *lane = corral_optimizer_lane(t.optimizer, 0), *scaled = host_bytes(FLOATS(t.count));
-    noise(lane, t.count, 9);
+    noise(lane, t.weights, 9);
     for (size_t i = 0; i < t.count; i++)
         scaled[i] = lane[i] * 256;
     table->copy(stream, t.gradient, scaled, FLOATS(t.count));
@@ -491,7 +496,9 @@ static void graphs_do_not_freeze(void)
 {
     twins t;
     make_twins(&t, 200, 0.5, false);
-    float *lane = host_noise(t.count, 3);
+    float *lane = host_bytes(FLOATS(t.count));
+    memset(lane, 0, FLOATS(t.count));
+    noise(lane, t.weights, 3);
     table->copy(stream, t.gradient, lane, FLOATS(t.count));
     rig_wait();
     table->capture_begin(stream);

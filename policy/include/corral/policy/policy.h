@@ -13,6 +13,7 @@
 
 #include "corral/base/config.h"
 #include "corral/base/status.h"
+#include "corral/core/device_learner.h"
 #include "corral/core/ops.h"
 #include "corral/core/tensor.h"
 #include "corral/policy/space.h"
@@ -170,6 +171,14 @@ void corral_policy_graph(const corral_policy *policy, corral_tape *tape, size_t 
 /// The weights that the logits alone depend on, and those of the value alone, where the network shares none:
 /// false where it does. Then the two can learn apart, in parallel.
 bool corral_policy_halves(const corral_policy *policy, corral_span *out_actor, corral_span *out_critic);
+
+/// The network as a list of linear layers, as a device takes it. CORRAL_ERROR_UNSUPPORTED where it is more.
+CORRAL_MUST_USE corral_status corral_policy_dense(const corral_policy *policy,
+                                                  corral_dense_network *out_network);
+/// What the filter subtracts and multiplies by, [observation_size] each, until the next update of it; false
+/// where it does nothing, or more than that.
+bool corral_policy_statistics(const corral_policy *policy, const double **out_mean,
+                              const double **out_inverse);
 
 /// Actions that were taken, [rows, ...]: what corral_policy_action_words() counts, parted. Pointers must live
 /// until the tape's reset; old_* are the inputs of the distribution that acted, NULL where the divergence

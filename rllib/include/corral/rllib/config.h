@@ -18,6 +18,12 @@ typedef enum corral_algorithm {
 } corral_algorithm;
 const char *corral_algorithm_name(int32_t algorithm); // "ppo"
 
+typedef enum corral_device_choice {
+    CORRAL_LEARN_ON_CPU,
+    CORRAL_LEARN_ON_ANY, // a GPU where there is one
+    CORRAL_LEARN_ON_CUDA,
+} corral_device_choice;
+
 typedef struct corral_stop_config {
     double target_return; // stop.return: mean evaluation return that counts as reached; infinite: none
     int64_t evaluations;  // how many evaluations in a row must reach it
@@ -112,6 +118,8 @@ typedef struct corral_train_config {
     int64_t envs;         // E: environments in the whole run
     int64_t workers;      // processes; 0: inside the learner
     int64_t threads;      // of the learner; 0: the cores
+    int32_t device;       // corral_device_choice
+    int32_t precision;    // corral_precision
     int32_t transport;    // corral_transport
     double worker_cpus;   // slots per worker
     double worker_gpus;   // GPUs per worker
