@@ -76,10 +76,22 @@ static bool check_linear(const corral_tensor *x, uint32_t weight, uint32_t bias)
     return true;
 }
 
+/// Under autocast the layer is made of its parts, since packed weights are of f32.
+static corral_tensor *linear_of_halves(corral_tensor *x, uint32_t weight, uint32_t bias,
+                                       corral_activation activation)
+{
+    corral_tensor *product = corral_matmul(x, corral_transpose(corral_parameter(x->tape, weight)));
+    corral_tensor *y = corral_add(product, corral_parameter(x->tape, bias));
+    if (activation == CORRAL_TANH) return corral_tanh(y);
+    return activation == CORRAL_RELU ? corral_relu(y) : y;
+}
+
 corral_tensor *corral_linear(corral_tensor *x, uint32_t weight, uint32_t bias, corral_activation activation)
 {
     corral_tape *tape = x->tape;
     if (!check_linear(x, weight, bias)) return &tape->empty;
+    if (tape->autocast != CORRAL_FULL && x->dtype == CORRAL_F32)
+        return linear_of_halves(x, weight, bias, activation);
     const size_t out = tape->params->entries[weight].shape[0];
     corral_node *node = corral_tape_append(tape, x->dtype, 2, (const size_t[]){x->shape[0], out}, x, NULL);
     if (node == NULL) return &tape->empty;
@@ -135,6 +147,11 @@ corral_tensor *corral_matmul(corral_tensor *a, corral_tensor *b)
     if (a->dimension_count != 2 || b->dimension_count != 2 || a->shape[1] != b->shape[0]) {
         return corral_tape_fail(tape, CORRAL_ERROR_INVALID,
                                 "matmul: needs [m, k] and [k, n] with the same k in both");
+    }
+    if (tape->autocast != CORRAL_FULL && a->dtype == CORRAL_F32) {
+        a = corral_round_to(a, tape->autocast);
+        b = corral_round_to(b, tape->autocast);
+        if (!corral_tape_ready(a, b, "matmul")) return &tape->empty;
     }
     corral_node *node =
         corral_tape_append(tape, a->dtype, 2, (const size_t[]){a->shape[0], b->shape[1]}, a, b);

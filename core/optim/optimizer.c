@@ -35,6 +35,7 @@ struct corral_optimizer {
     const corral_update_table *updates;
     size_t count, element_size, piece_count;
     uint64_t steps;
+    double gradient_factor;
     uint32_t state_count;
     void *lanes[CORRAL_LANES]; // one allocation, at lanes[0]
     void *total;
@@ -173,6 +174,7 @@ corral_status corral_optimizer_create(const corral_optimizer_config *config, cor
     optimizer->params = params;
     optimizer->updates = params->dtype == CORRAL_F64 ? &corral_updates_f64 : &corral_updates_f32;
     optimizer->count = params->count;
+    optimizer->gradient_factor = 1.0;
     optimizer->element_size = corral_dtype_size(params->dtype);
     choose(optimizer);
     if (!allocate_blocks(optimizer)) {
@@ -205,6 +207,12 @@ void corral_optimizer_set_group(corral_optimizer *optimizer, uint32_t entry, cor
     optimizer->groups[entry] = group;
 }
 
+void corral_optimizer_set_gradient_factor(corral_optimizer *optimizer, double factor)
+{
+    CORRAL_ASSERT(factor > 0);
+    optimizer->gradient_factor = factor;
+}
+
 void *corral_optimizer_lane(corral_optimizer *optimizer, size_t lane)
 {
     return corral_optimizer_lane_span(optimizer, lane, (corral_span){0, optimizer->count});
@@ -234,7 +242,7 @@ static void sum_piece(const step_context *step, piece *p)
     void *total = piece_of(o, o->total, p);
     p->squares = o->updates->sum_lanes(p->count, step->lane_count, lanes, total);
     if (o->config.max_grad_value > 0)
-        p->squares = o->updates->clip_values(p->count, total, o->config.max_grad_value);
+        p->squares = o->updates->clip_values(p->count, total, o->config.max_grad_value / o->gradient_factor);
 }
 
 static void update_piece(const step_context *step, piece *p)
@@ -305,7 +313,7 @@ corral_status corral_optimizer_step(corral_optimizer *optimizer, size_t lane_cou
     double squares = 0.0;
     for (size_t i = 0; i < optimizer->piece_count; i++)
         squares += optimizer->pieces[i].squares;
-    const double norm = sqrt(squares);
+    const double norm = sqrt(squares) * optimizer->gradient_factor;
     if (out_norm != NULL) *out_norm = norm;
     if (!isfinite(norm)) {
         return corral_fail(CORRAL_ERROR_NOT_FINITE,
@@ -317,7 +325,7 @@ corral_status corral_optimizer_step(corral_optimizer *optimizer, size_t lane_cou
     const corral_optimizer_config *config = &optimizer->config;
     optimizer->steps++;
     step.update = (corral_update){
-        .scale = clip_scale(norm, config->max_grad_norm),
+        .scale = clip_scale(norm, config->max_grad_norm) * optimizer->gradient_factor,
         .learning_rate = learning_rate,
         .beta1 = config->beta1,
         .beta2 = config->beta2,

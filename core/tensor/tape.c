@@ -55,6 +55,7 @@ void corral_tape_reset(corral_tape *tape, const corral_params *params, void *gra
     tape->empty.generation = ++tape->generation;
     tape->no_grad = tape->ran_backward = tape->ended = false;
     tape->operation = "input";
+    tape->autocast = CORRAL_FULL;
     tape->sentence[0] = '\0';
 }
 

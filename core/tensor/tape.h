@@ -7,6 +7,7 @@
 
 #include "corral/base/arena.h"
 #include "corral/core/autograd.h"
+#include "corral/core/precision.h"
 #include "corral/core/tensor.h"
 
 enum { CORRAL_TAPE_SENTENCE = 256 };
@@ -46,6 +47,7 @@ struct corral_tape {
     corral_status status;
     uint32_t generation;             // counts resets
     uint64_t params_version;         // when the recording began
+    corral_half autocast;            // what products round their operands to
     bool no_grad;                    // what is recorded now needs no gradient
     bool ran_backward, ended;        // ended: by a backward that did not retain
     const char *operation;           // whose turn it is

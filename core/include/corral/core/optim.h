@@ -74,6 +74,10 @@ typedef struct corral_optimizer_group {
 /// Sets the group of one entry of the parameters: biases without decay, a slower trunk.
 void corral_optimizer_set_group(corral_optimizer *optimizer, uint32_t entry, corral_optimizer_group group);
 
+/// Gradients come multiplied by 1 / `factor` (1 at first), as under loss scaling: norms, clipping and updates
+/// are of what they are without.
+void corral_optimizer_set_gradient_factor(corral_optimizer *optimizer, double factor);
+
 /// How a learning rate goes, as a factor of its first value.
 typedef enum corral_rate_shape {
     CORRAL_RATE_CONSTANT,
