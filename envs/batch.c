@@ -235,6 +235,14 @@ corral_status corral_env_batch_reset(corral_env_batch *batch, const corral_env_r
     return status;
 }
 
+corral_status corral_env_batch_reset_to(corral_env_batch *batch, uint64_t number,
+                                        const corral_env_rows *observation)
+{
+    for (uint32_t i = 0; i < batch->count; i++)
+        batch->begun[i] = number;
+    return corral_env_batch_reset(batch, observation);
+}
+
 // --- stepping
 
 static void step_rules(corral_env_batch *batch, const corral_env_rows *action,

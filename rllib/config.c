@@ -5,6 +5,7 @@
 
 #include "dqn/dqn.h"
 #include "environment.h"
+#include "record/recorder.h"
 
 #include "corral/core/ops.h"
 #include "corral/envs/registry.h"
@@ -191,6 +192,10 @@ const corral_field corral_train_fields[] = {
              "How much weights undo that: a number, or linear(FROM, TO)"),
     FLOAT("dqn.max_grad_norm", dqn.max_grad_norm, 0, 1e9, "Clip of the gradient's global norm; 0: off"),
     FLOAT("dqn.adam_epsilon", dqn.adam_epsilon, 1e-16, 1, "Adam's epsilon"),
+    TEXT("record.every", record.every,
+         "Films of training, in RUN/videos: off, cubic (episodes 0, 1, 8, 27, ... 1000, then each "
+         "thousandth), or "
+         "each so many episodes of environment 0"),
     INT("checkpoint.every", checkpoint.every, 0, 1e15,
         "Environment steps between checkpoints; 0: only the best and the last"),
     INT("checkpoint.keep", checkpoint.keep, 1, 100000, "Checkpoints that are kept besides the best"),
@@ -260,6 +265,7 @@ corral_train_config corral_train_config_default(void)
                 .max_grad_norm = 10,
                 .adam_epsilon = 1e-8},
         .checkpoint = {.keep = 3},
+        .record = {.every = "off"},
         .max_bad_updates = 10,
     };
 }
@@ -293,6 +299,8 @@ corral_status corral_train_config_check(const corral_train_config *config)
         return corral_fail(CORRAL_ERROR_INVALID,
                            "workers: %lld workers for %lld environments; raise envs or lower workers",
                            (long long)config->workers, (long long)config->envs);
+    const corral_status schedule = recorder_check_schedule(config->record.every);
+    if (schedule != CORRAL_OK) return schedule;
     if (config->ppo.kl_target > 0 && config->ppo.kl_coefficient == 0)
         return corral_fail(CORRAL_ERROR_INVALID,
                            "ppo.kl_target: it adapts ppo.kl_coefficient, which is 0; set both or neither");

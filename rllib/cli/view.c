@@ -56,7 +56,7 @@ static int run(const cli_command *self, int argc, char **argv)
     return cli_fail(CLI_BAD_INPUT);
 }
 
-const cli_command cli_view = {"view", "RUN|CHECKPOINT... | --env ID",
+const cli_command cli_view = {"view", "RUN|CHECKPOINT... | --env ID | --live RUN",
                               "Watch agents play in a window, or play yourself", run};
 const cli_command cli_record = {"record", "RUN|CHECKPOINT [--episodes N] [--out FILE]",
                                 "Record episodes as a video, a GIF or pictures", run};

@@ -199,6 +199,14 @@ static corral_status start(corral_trainer *trainer, const corral_train_options *
     if (status == CORRAL_OK) tell_device(trainer);
     if (status == CORRAL_OK) status = sampler_publish(trainer->sampler, trainer->policy);
     if (trainer->state.env_steps >= (uint64_t)config->stop.steps) trainer->stop_reason = CORRAL_STOP_STEPS;
+    if (status == CORRAL_OK && trainer->folder != NULL)
+        status = recorder_create(&trainer->config, &trainer->setup, &trainer->rollout,
+                                 corral_run_folder_path(trainer->folder), &trainer->recorder);
+    if (status == CORRAL_OK && trainer->folder != NULL)
+        trainer->live = live_start(&(live_config){.folder = corral_run_folder_path(trainer->folder),
+                                                  .train = &trainer->config,
+                                                  .setup = &trainer->setup,
+                                                  .rollout = &trainer->rollout});
     return status;
 }
 
@@ -283,6 +291,9 @@ corral_status corral_trainer_finish(corral_trainer *trainer, corral_train_summar
 void corral_trainer_destroy(corral_trainer *trainer)
 {
     if (trainer == NULL) return;
+    const bool hurry = atomic_load(&trainer->interrupted) || trainer->stop_reason == CORRAL_STOP_FAILED;
+    recorder_destroy(trainer->recorder, hurry);
+    live_stop(trainer->live, corral_stop_reason_name(trainer->stop_reason));
     sampler_destroy(trainer->sampler);
     trainer->algorithm->destroy(trainer);
     batch_finish(&trainer->batch);

@@ -67,6 +67,8 @@ static corral_status collect(corral_trainer *trainer)
     const uint32_t count = sampler_slice_count(trainer->sampler);
     status = batch_gather(&trainer->batch, fragments, count, trainer->policy);
     if (status == CORRAL_OK && algorithm->take != NULL) algorithm->take(trainer, fragments, count);
+    live_take(trainer->live, fragments, count);
+    recorder_take(trainer->recorder, fragments, count);
     sampler_release(trainer->sampler);
     trainer->state.step += trainer->batch.steps;
     trainer->state.env_steps += trainer->batch.rows;
@@ -203,6 +205,7 @@ static corral_status step(corral_trainer *trainer, corral_train_report *out_repo
         snprintf(trainer->failure, sizeof trainer->failure, "%s", corral_last_error());
     }
     trainer_report(trainer, out_report);
+    live_report(trainer->live, out_report);
     if (status == CORRAL_OK && trainer->folder != NULL) {
         status = corral_run_folder_report(trainer->folder, out_report);
         // Should we be killed right now, a run that goes on from this checkpoint finds its curves complete.

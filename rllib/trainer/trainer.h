@@ -10,7 +10,9 @@
 #include "../dqn/dqn.h"
 #include "../environment.h"
 #include "../learner/batch.h"
+#include "../live/live.h"
 #include "../ppo/ppo.h"
+#include "../record/recorder.h"
 #include "../rollout/sampler.h"
 #include "../state.h"
 
@@ -70,6 +72,8 @@ struct corral_trainer {
     batch batch;
     double *returns;           // [envs] running discounted returns; NULL where rewards are not normalised
     corral_run_folder *folder; // NULL: no files
+    live *live;                // NULL: cannot be watched
+    recorder *recorder;        // NULL: nothing is filmed
     train_state state;
     snapshot best;       // of the best evaluation so far, not written yet
     uint64_t saved_step; // of the newest checkpoint written

@@ -6,6 +6,7 @@
 
 #include "exhibit.h"
 #include "film.h"
+#include "replay.h"
 #include "stage.h"
 
 #include "corral/base/file.h"
@@ -142,10 +143,22 @@ static corral_status read_fps(const char *text, double *out_fps)
     return corral_fail(CORRAL_ERROR_INVALID, "--fps: \"%s\" is not a number within 0.1 to 1000", text);
 }
 
+static int run_replay(const char *note, const char *out)
+{
+    char *path;
+    unsigned long long frames;
+    signal(SIGINT, on_signal);
+    signal(SIGTERM, on_signal);
+    if (replay_film(note, out, &interrupted, &path, &frames) != CORRAL_OK) return cli_fail(CLI_FAILED);
+    printf("%llu frames in %s\n", frames, path);
+    free(path);
+    return interrupted ? CLI_INTERRUPTED : CLI_OK;
+}
+
 static int run(const cli_command *self, int argc, char **argv)
 {
     const char *out = NULL, *episodes_text = NULL, *first_text = NULL, *seed_text = NULL, *fps_text = NULL,
-               *width_text = NULL;
+               *width_text = NULL, *note = NULL;
     exhibit_options options = {0};
     recording r = {0};
     bool help;
@@ -159,6 +172,7 @@ static int run(const cli_command *self, int argc, char **argv)
          &options.stochastic},
         {"--env", "ID", "Another environment, or one without a policy: actions are drawn evenly",
          &options.env},
+        {"--replay", "NOTE", "An episode that a training run has noted (its key record.every)", &note},
         {"--fps", "F", "Frames per second (the environment's, else 30; a GIF's at most 50)", &fps_text},
         {"--width", "PIXELS", "Width of the picture (the environment's)", &width_text},
         {"--panel", NULL, "With return, value, actions and observation beside the picture", NULL, &r.panel},
@@ -169,6 +183,7 @@ static int run(const cli_command *self, int argc, char **argv)
     double fps = 0;
     corral_status status = cli_parse(self, argc, argv, flags, &words, &help);
     if (status == CORRAL_OK && help) return CLI_OK;
+    if (status == CORRAL_OK && note != NULL && out != NULL && words.count == 0) return run_replay(note, out);
     if (status == CORRAL_OK && (words.count > 1 || (words.count == 0 && options.env == NULL)))
         status = corral_fail(CORRAL_ERROR_INVALID,
                              "record takes one run or checkpoint, or --env ID: corral record runs/NAME");

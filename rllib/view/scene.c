@@ -158,11 +158,23 @@ static void paint_item(const easel *e, const corral_draw *item)
     }
 }
 
+box scene_zoom(box area, zoom z)
+{
+    const float width = (area.right - area.left) * z.times, height = (area.bottom - area.top) * z.times;
+    const float half = 0.5f / z.times; // as far as the frame's edge
+    const float x = fminf(fmaxf(z.x, half), 1 - half), y = fminf(fmaxf(z.y, half), 1 - half);
+    const float left = (area.left + area.right) / 2 - width * x,
+                top = (area.top + area.bottom) / 2 - height * y;
+    return (box){left, top, left + width, top + height};
+}
+
 void scene_paint(const scene *s, canvas *c, fonts *f, box area)
 {
     if (s->render == NULL) return;
     const box before = c->clip;
-    canvas_clip(c, &area);
+    const box inside = {fmaxf(area.left, before.left), fmaxf(area.top, before.top),
+                        fminf(area.right, before.right), fminf(area.bottom, before.bottom)};
+    canvas_clip(c, &inside);
     canvas_clear(c, s->render->background);
     const easel e = {c, f, area, (area.right - area.left) / s->render->width};
     for (uint32_t i = 0; i < s->count; i++)

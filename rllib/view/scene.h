@@ -28,7 +28,15 @@ bool scene_size(const corral_env_type *type, float *out_width, float *out_height
 
 /// The largest area within `area` of the frame's proportions, in its middle.
 box scene_fit(const scene *scene, box area);
-/// Paints the frame over `area`. Nothing is painted outside.
+/// A part of the frame: how many times larger than fitting, and what of it is in the middle, 0..1 each way.
+typedef struct zoom {
+    float times, x, y;
+} zoom;
+
+/// The area that the whole frame takes when a part of it shall fill `area`.
+box scene_zoom(box area, zoom zoom);
+
+/// Paints the frame over `area`. Nothing is painted outside, nor outside of the canvas' clip.
 void scene_paint(const scene *scene, canvas *canvas, fonts *fonts, box area);
 
 #endif

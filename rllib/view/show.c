@@ -84,6 +84,8 @@ static corral_status start_recording(show *s)
 void show_finish(show *s)
 {
     if (s->film != NULL) (void)stop_recording(s, 0);
+    player_destroy(s->rival);
+    s->rival = NULL;
 }
 
 static corral_status take_picture(show *s, int64_t now)
@@ -206,6 +208,10 @@ static corral_status grant(show *s, wish w, int64_t now)
     case WISH_PANEL:
         g->panel = !g->panel;
         return CORRAL_OK;
+    case WISH_ZOOM:
+        g->zoom =
+            g->zoom.times >= 4 ? (zoom){1, 0.5f, 0.5f} : (zoom){fmaxf(g->zoom.times, 1) * 2, 0.5f, 0.5f};
+        return CORRAL_OK;
     case WISH_PICTURE:
         return take_picture(s, now);
     case WISH_RECORD:
@@ -231,6 +237,53 @@ void show_wish(show *s, wish w, int64_t now)
     tell(s, grant(s, w, now), now);
 }
 
+void show_zoom(show *s, float factor, float x, float y)
+{
+    zoom *z = &s->stage.zoom;
+    z->times = fminf(fmaxf(fmaxf(z->times, 1) * factor, 1), 16);
+    z->x = x;
+    z->y = y;
+}
+
+// --- the score against the agent --------------------------------------------------------------------------
+
+enum { RIVAL_STEPS_MAX = 5000 };
+
+/// Plays the person's episode with the agent, all at once.
+static corral_status play_rival(show *s, const player_config *own)
+{
+    player_config config = *own;
+    config.first_episode = s->rival_episode = player_moment(s->exhibits[0].player)->episode;
+    s->rival_seed = own->seed;
+    player_destroy(s->rival);
+    s->rival = NULL;
+    corral_status status = player_create(&config, &s->rival);
+    for (int t = 0; status == CORRAL_OK && t < RIVAL_STEPS_MAX && !player_moment(s->rival)->ended; t++)
+        status = player_forward(s->rival);
+    s->rival_known = true; // or not to be had
+    return status;
+}
+
+/// "you 34, the agent 500 in this episode", kept up to date.
+static void keep_score(show *s)
+{
+    const player_config *own = player_get_config(s->exhibits[0].player);
+    const moment *m = player_moment(s->exhibits[0].player);
+    s->stage.rival = NULL;
+    if (!s->stage.human || own->policy == NULL) return;
+    if (!s->rival_known || s->rival_episode != m->episode || s->rival_seed != own->seed) {
+        if (play_rival(s, own) != CORRAL_OK) {
+            player_destroy(s->rival);
+            s->rival = NULL;
+        }
+    }
+    if (s->rival == NULL) return;
+    const moment *r = player_moment(s->rival);
+    snprintf(s->rival_text, sizeof s->rival_text, "you %.4g, the agent %.4g%s", m->episode_return,
+             r->episode_return, r->ended ? "" : " so far");
+    s->stage.rival = s->rival_text;
+}
+
 // --- time -------------------------------------------------------------------------------------------------
 
 static int64_t step_ns(const show *s)
@@ -252,6 +305,7 @@ bool show_pass(show *s, int64_t now, const double *choice)
         s->stage.message = NULL;
         changed = true;
     }
+    keep_score(s);
     s->waiting = !s->stage.playing || (s->stage.human && choice == NULL);
     if (s->waiting) {
         if (s->due_ns < now) s->due_ns = now; // a key is answered at once
@@ -266,6 +320,7 @@ bool show_pass(show *s, int64_t now, const double *choice)
         changed = true;
         if (corral_now_ns() - started > busy_ns) break;
     }
+    keep_score(s);
     return changed;
 }
 

@@ -20,6 +20,7 @@ typedef enum wish {
     WISH_SLOWER,
     WISH_WHO,
     WISH_PANEL,
+    WISH_ZOOM,
     WISH_PICTURE,
     WISH_RECORD,
     WISH_HELP,
@@ -35,6 +36,11 @@ typedef struct show {
     bool waiting;             // for a key
     int64_t message_until_ns; // 0: no message
     char message[300];
+    player *rival; // the agent in a person's episode; NULL: not asked yet
+    uint32_t rival_episode;
+    uint64_t rival_seed;
+    bool rival_known;
+    char rival_text[96];
 } show;
 
 /// Borrows the exhibits and fonts.
@@ -44,6 +50,9 @@ void show_finish(show *show);
 
 /// A wish that cannot be granted becomes a message on the stage.
 void show_wish(show *show, wish wish, int64_t now_ns);
+/// Zooms by a factor around a place of the picture, 0..1 each way.
+void show_zoom(show *show, float factor, float x, float y);
+
 /// Steps that are due until now. `choice`: what a person who plays holds down, as player_act() takes it, or
 /// NULL: the game waits. Returns whether there is something new to paint.
 bool show_pass(show *show, int64_t now_ns, const double *choice);

@@ -21,6 +21,8 @@ typedef struct stage {
     float scale;    // pixels per unit of the design
     bool playing, human, help, panel, recording, controls;
     double speed;
+    zoom zoom;           // times 0 or 1: all of the picture
+    const char *rival;   // what a person who plays has to beat, or NULL
     const char *message; // a line that comes and goes, or NULL
 } stage;
 

@@ -6,6 +6,10 @@
 
 #include "window.h"
 
+#include "live/live.h"
+
+#include <unistd.h>
+
 static corral_status read_flags(const cli_words *words, exhibit_options *options, const char *seed_text,
                                 const char *first_text)
 {
@@ -24,14 +28,25 @@ static corral_status read_flags(const cli_words *words, exhibit_options *options
     return status;
 }
 
+static int run_live(const char *run)
+{
+    int socket;
+    if (live_connect(run, &socket) != CORRAL_OK) return cli_fail(CLI_BAD_INPUT);
+    const corral_status status = live_window_run(socket, run);
+    close(socket);
+    return status == CORRAL_OK ? CLI_OK : cli_fail(CLI_FAILED);
+}
+
 static int run(const cli_command *self, int argc, char **argv)
 {
     exhibit_options options = {0};
-    const char *seed_text = NULL, *first_text = NULL;
+    const char *seed_text = NULL, *first_text = NULL, *live_run = NULL;
     bool human = false, help;
     const cli_flag flags[] = {
         {"--env", "ID", "Another environment, or one without a policy: actions are drawn evenly",
          &options.env},
+        {"--live", "RUN", "What the workers of a run do that is being trained now, and how it goes",
+         &live_run},
         {"--human", NULL, "You play, with arrows or digits", NULL, &human},
         {"--seed", "S", "Other seeds, other episodes (0)", &seed_text},
         {"--first", "K", "The first episode, as eval counts them (0)", &first_text},
@@ -42,6 +57,7 @@ static int run(const cli_command *self, int argc, char **argv)
     cli_words words;
     corral_status status = cli_parse(self, argc, argv, flags, &words, &help);
     if (status == CORRAL_OK && help) return CLI_OK;
+    if (status == CORRAL_OK && live_run != NULL) return run_live(live_run);
     if (status == CORRAL_OK) status = read_flags(&words, &options, seed_text, first_text);
     exhibit exhibits[STAGE_CELLS_MAX] = {0};
     const uint32_t count = words.count > 0 ? (uint32_t)words.count : 1;
@@ -57,5 +73,5 @@ static int run(const cli_command *self, int argc, char **argv)
     return code;
 }
 
-const cli_command view_view = {"view", "RUN|CHECKPOINT... | --env ID [--human]",
+const cli_command view_view = {"view", "RUN|CHECKPOINT... | --env ID [--human] | --live RUN",
                                "Watch agents play in a window, several side by side, or play yourself", run};

@@ -7,20 +7,15 @@
 #include "window.h"
 
 #include "hands.h"
+#include "screen.h"
 
 #include "corral/base/clock.h"
-
-#include <SDL2/SDL.h>
 
 #include <math.h>
 #include <stdio.h>
 
 typedef struct window {
-    SDL_Window *window;
-    SDL_Renderer *renderer;
-    SDL_Texture *texture;
-    canvas canvas;
-    fonts *fonts;
+    screen screen;
     show show;
     bool quit, stale;
     int32_t digit; // held down, -1: none
@@ -36,44 +31,21 @@ static const struct {
     {SDLK_n, WISH_NEXT},       {SDLK_r, WISH_AGAIN},         {SDLK_s, WISH_SEED},
     {SDLK_PLUS, WISH_FASTER},  {SDLK_EQUALS, WISH_FASTER},   {SDLK_KP_PLUS, WISH_FASTER},
     {SDLK_MINUS, WISH_SLOWER}, {SDLK_KP_MINUS, WISH_SLOWER}, {SDLK_a, WISH_WHO},
-    {SDLK_p, WISH_PANEL},      {SDLK_c, WISH_PICTURE},       {SDLK_v, WISH_RECORD},
-    {SDLK_h, WISH_HELP},       {SDLK_F1, WISH_HELP},
+    {SDLK_p, WISH_PANEL},      {SDLK_z, WISH_ZOOM},          {SDLK_c, WISH_PICTURE},
+    {SDLK_v, WISH_RECORD},     {SDLK_h, WISH_HELP},          {SDLK_F1, WISH_HELP},
 };
 
-static corral_status sdl_fail(const char *what)
+static void paint(void *context, canvas *c, fonts *f, float scale)
 {
-    return corral_fail(CORRAL_ERROR_IO, "%s: %s; `corral record` needs no display", what, SDL_GetError());
-}
-
-// --- pictures ---------------------------------------------------------------------------------------------
-
-/// The canvas has the window's pixels; the design is scaled to its smaller side.
-static corral_status fit(window *w)
-{
-    int width, height;
-    if (SDL_GetRendererOutputSize(w->renderer, &width, &height) != 0)
-        return sdl_fail("the window has no size");
-    if (w->texture != NULL && (uint32_t)width == w->canvas.width && (uint32_t)height == w->canvas.height)
-        return CORRAL_OK;
-    if (w->texture != NULL) SDL_DestroyTexture(w->texture);
-    canvas_finish(&w->canvas);
-    w->texture =
-        SDL_CreateTexture(w->renderer, SDL_PIXELFORMAT_RGB24, SDL_TEXTUREACCESS_STREAMING, width, height);
-    if (w->texture == NULL) return sdl_fail("the window has no room for a picture");
-    w->show.stage.scale = fminf((float)width / STAGE_WIDTH, (float)height / STAGE_HEIGHT);
-    return canvas_init(&w->canvas, (uint32_t)width, (uint32_t)height);
+    show *s = context;
+    s->stage.scale = scale;
+    stage_paint(&s->stage, c, f);
 }
 
 static corral_status present(window *w)
 {
-    const corral_status status = fit(w);
-    if (status != CORRAL_OK) return status;
-    stage_paint(&w->show.stage, &w->canvas, w->fonts);
-    SDL_UpdateTexture(w->texture, NULL, w->canvas.rgb, (int)w->canvas.width * 3);
-    SDL_RenderCopy(w->renderer, w->texture, NULL, NULL);
-    SDL_RenderPresent(w->renderer);
     w->stale = false;
-    return CORRAL_OK;
+    return screen_present(&w->screen, paint, &w->show);
 }
 
 // --- keys -------------------------------------------------------------------------------------------------
@@ -97,12 +69,6 @@ static bool choice_of(const window *w, SDL_Keycode key, double *out_choice)
     return true;
 }
 
-static void toggle_full_screen(window *w)
-{
-    const bool full = (SDL_GetWindowFlags(w->window) & SDL_WINDOW_FULLSCREEN_DESKTOP) != 0;
-    SDL_SetWindowFullscreen(w->window, full ? 0 : SDL_WINDOW_FULLSCREEN_DESKTOP);
-}
-
 static void press(window *w, SDL_Keycode key)
 {
     const int64_t now = corral_now_ns();
@@ -115,9 +81,19 @@ static void press(window *w, SDL_Keycode key)
         show_wish(&w->show, WISH_HELP, now);
     else if (key == SDLK_ESCAPE)
         w->quit = true;
-    if (key == SDLK_f) toggle_full_screen(w);
+    if (key == SDLK_f) screen_toggle_full(&w->screen);
     for (size_t i = 0; i < sizeof wishes / sizeof wishes[0]; i++)
         if (wishes[i].key == key) show_wish(&w->show, wishes[i].wish, now);
+}
+
+/// Zooms towards where the pointer is.
+static void turn_wheel(window *w, float notches)
+{
+    int x, y, width, height;
+    SDL_GetMouseState(&x, &y);
+    SDL_GetWindowSize(w->screen.window, &width, &height);
+    if (notches != 0 && width > 0 && height > 0)
+        show_zoom(&w->show, powf(1.25f, notches), (float)x / (float)width, (float)y / (float)height);
 }
 
 static void handle(window *w, const SDL_Event *event)
@@ -131,6 +107,9 @@ static void handle(window *w, const SDL_Event *event)
         break;
     case SDL_KEYUP:
         if (digit_of(event->key.keysym.sym) == w->digit) w->digit = -1;
+        break;
+    case SDL_MOUSEWHEEL:
+        turn_wheel(w, (float)event->wheel.y);
         break;
     case SDL_WINDOWEVENT:
         break;
@@ -184,38 +163,15 @@ static corral_status loop(window *w)
     return status;
 }
 
-static corral_status open_window(window *w, const char *what)
-{
-    char title[128];
-    snprintf(title, sizeof title, "%s - corral", what);
-    SDL_SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "0"); // Ctrl-C closes the window as its button does
-    SDL_SetHint(SDL_HINT_RENDER_SCALE_QUALITY, "nearest");
-    SDL_SetHint(SDL_HINT_VIDEO_ALLOW_SCREENSAVER, "1");
-    if (SDL_Init(SDL_INIT_VIDEO) != 0) return sdl_fail("no window can be opened");
-    w->window = SDL_CreateWindow(title, SDL_WINDOWPOS_UNDEFINED, SDL_WINDOWPOS_UNDEFINED, STAGE_WIDTH,
-                                 STAGE_HEIGHT, SDL_WINDOW_RESIZABLE | SDL_WINDOW_ALLOW_HIGHDPI);
-    if (w->window == NULL) return sdl_fail("no window can be opened");
-    SDL_SetWindowMinimumSize(w->window, 480, 320);
-    w->renderer = SDL_CreateRenderer(w->window, -1, 0);
-    if (w->renderer == NULL) w->renderer = SDL_CreateRenderer(w->window, -1, SDL_RENDERER_SOFTWARE);
-    return w->renderer != NULL ? CORRAL_OK : sdl_fail("the window cannot be painted");
-}
-
 corral_status window_run(exhibit *exhibits, uint32_t count, bool human)
 {
     window w = {.digit = -1};
-    corral_status status = fonts_open(&w.fonts);
-    if (status == CORRAL_OK) {
-        show_init(&w.show, exhibits, count, w.fonts, human);
-        status = open_window(&w, player_get_config(exhibits[0].player)->type->id);
-    }
+    char title[128];
+    snprintf(title, sizeof title, "%s - corral", player_get_config(exhibits[0].player)->type->id);
+    corral_status status = screen_open(&w.screen, title);
+    show_init(&w.show, exhibits, count, w.screen.fonts, human);
     if (status == CORRAL_OK) status = loop(&w);
     show_finish(&w.show);
-    if (w.texture != NULL) SDL_DestroyTexture(w.texture);
-    if (w.renderer != NULL) SDL_DestroyRenderer(w.renderer);
-    if (w.window != NULL) SDL_DestroyWindow(w.window);
-    canvas_finish(&w.canvas);
-    fonts_close(w.fonts);
-    SDL_Quit();
+    screen_close(&w.screen);
     return status;
 }

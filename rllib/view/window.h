@@ -10,4 +10,7 @@
 /// Shows the exhibits until the window is closed.
 CORRAL_MUST_USE corral_status window_run(exhibit *exhibits, uint32_t count, bool human);
 
+/// Shows what comes from a socket of live_connect() until the window is closed.
+CORRAL_MUST_USE corral_status live_window_run(int socket, const char *title);
+
 #endif

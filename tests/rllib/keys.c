@@ -252,6 +252,7 @@ static const key_case cases[] = {
      .same_policy = true,
      .files = true},
     {.key = "checkpoint.replay", .reason = "seen when a run goes on: tests/runs/dqn_state.sh"},
+    {.key = "record.every", .reason = "films are corral-view's to make: tests/view/record.sh"},
     {"max_bad_updates",
      "1",
      "3",

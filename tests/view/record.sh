@@ -43,6 +43,20 @@ expect_code 130
 [ "$(frames b.mp4)" = "$(grep -o '[0-9]* frames' "$out/stdout" | cut -d' ' -f1)" ] || fail "b.mp4 is not whole"
 [ -z "$(ls -A | grep '^\.b')" ] || fail "something hidden is left"
 
+# Films of training: the episodes of the schedule, whole, and the run is the same as without.
+train_short filmed record.every=cubic
+train_short plain
+run compare filmed plain
+expect_code 0
+for number in 0 1 8; do
+    steps=$(awk -F, -v n=$number '$2 == 0 && $3 == n { print $5 + 1 }' filmed/episodes.csv)
+    film=filmed/videos/episode-00000$number.mp4
+    [ "$(frames $film)" = "$steps" ] || fail "$film has $(frames $film) frames instead of $steps"
+done
+[ -z "$(ls filmed/videos | grep -v 'episode-0000[0-9]*\.mp4')" ] || fail "something is left in filmed/videos"
+run train --env CartPole-v1 record.every=cubik
+expect_refusal "off, cubic, or a number"
+
 run record run --out a.avi
 expect_refusal ".mp4, .gif, or a slash"
 run record

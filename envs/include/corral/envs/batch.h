@@ -71,6 +71,11 @@ void corral_env_batch_destroy(corral_env_batch *batch);
 CORRAL_MUST_USE corral_status corral_env_batch_reset(corral_env_batch *batch,
                                                      const corral_env_rows *observation);
 
+/// The same with the episode that each environment would play as its `number`-th: the very one, wherever it
+/// was or will be played else.
+CORRAL_MUST_USE corral_status corral_env_batch_reset_to(corral_env_batch *batch, uint64_t number,
+                                                        const corral_env_rows *observation);
+
 /// Steps all environments. Actions are checked against the space: one outside is CORRAL_ERROR_INVALID and
 /// nothing is stepped. Before the first reset: CORRAL_ERROR_INVALID. A failed environment is no error of this
 /// call.

@@ -108,6 +108,10 @@ typedef struct corral_checkpoint_config {
     bool replay;   // with what an algorithm replays
 } corral_checkpoint_config;
 
+typedef struct corral_record_config {
+    char every[CORRAL_TEXT_SIZE]; // "off", "cubic", or a number: which episodes of environment 0 are filmed
+} corral_record_config;
+
 typedef struct corral_train_config {
     int32_t algorithm; // corral_algorithm
     char env[CORRAL_TEXT_SIZE];
@@ -133,6 +137,7 @@ typedef struct corral_train_config {
     corral_dqn_config dqn;
     int64_t schedule_steps; // schedules run over this many environment steps; 0: stop.steps
     corral_checkpoint_config checkpoint;
+    corral_record_config record;
     int64_t
         max_bad_updates; // updates in a row that may be skipped (not finite, or no rows) before the run fails
 } corral_train_config;
