@@ -46,6 +46,38 @@ static corral_policy_config policy_config_of(const corral_train_config *config,
     return policy;
 }
 
+/// Whether a policy has an entry of this name and shape.
+static bool has_entry(const corral_params *params, const corral_param *wanted)
+{
+    for (uint32_t i = 0; i < corral_params_entry_count(params); i++) {
+        const corral_param *entry = corral_params_entry(params, i);
+        if (strcmp(entry->name, wanted->name) == 0 && entry->dimension_count == wanted->dimension_count &&
+            memcmp(entry->shape, wanted->shape, wanted->dimension_count * sizeof wanted->shape[0]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/// Says what a run has taken from old weights, and names what it has not.
+static void tell_taken(corral_trainer *trainer, corral_policy *saved, const char *checkpoint, uint32_t taken,
+                       uint32_t left)
+{
+    const corral_params *own = corral_policy_params(trainer->policy);
+    char names[512] = "";
+    size_t used = 0;
+    for (uint32_t i = 0; i < corral_params_entry_count(own) && used < sizeof names; i++) {
+        const corral_param *entry = corral_params_entry(own, i);
+        if (has_entry(corral_policy_params(saved), entry)) continue;
+        const int added =
+            snprintf(names + used, sizeof names - used, "%s%s", used > 0 ? ", " : ": ", entry->name);
+        used += added > 0 ? (size_t)added : 0;
+    }
+    char *line = corral_format("started from %s: %u entries taken, %u left as initialised%s", checkpoint,
+                               taken, left, names);
+    if (line != NULL) trainer_tell(trainer, line);
+    free(line);
+}
+
 static corral_status init_from(corral_trainer *trainer, const char *from)
 {
     char *checkpoint = NULL, *path = NULL;
@@ -60,10 +92,8 @@ static corral_status init_from(corral_trainer *trainer, const char *from)
         corral_policy_take(trainer->policy, saved, &taken, &left);
         if (taken == 0)
             status = corral_fail(CORRAL_ERROR_INVALID, "%s: no layer of its network fits this one", path);
-        char *line = corral_format("started from %s: %u entries taken, %u left as initialised", checkpoint,
-                                   taken, left);
-        if (line != NULL && trainer->folder != NULL) corral_run_folder_log(trainer->folder, line);
-        free(line);
+        else
+            tell_taken(trainer, saved, checkpoint, taken, left);
     }
     corral_policy_destroy(saved);
     free(checkpoint);

@@ -3,7 +3,7 @@
 # that stopped and went on equals one that did not; without it the run says so, and goes on all the same.
 . "$(dirname "$0")/common.sh"
 small="stop.steps=4096 schedule_steps=8192 evaluation.every=2048 evaluation.episodes=5 dqn.train_freq=64 dqn.gradient_steps=4
-    dqn.n_step=3 dqn.priority_alpha=0.6 dqn.learning_starts=500 dqn.buffer_size=3000 network.normalize_observation=true"
+    dqn.n_step=[1,3] dqn.distribution=categorical dqn.noisy=true dqn.priority_alpha=0.6 dqn.learning_starts=500 dqn.buffer_size=3000 network.normalize_observation=true"
 one() {
     local name=$1
     shift
@@ -28,5 +28,12 @@ one forgetful stop.steps=2048 checkpoint.replay=false
 train --resume "$out/forgetful" stop.steps=4096 >"$out/log" 2>&1
 [ $? -le 1 ] || fail "going on without the replay failed"
 grep -q "replay was not saved" "$out/forgetful/log.txt" || fail "nothing was said about the missing replay"
+
+# Old weights where they fit, also with other numbers of environments and actions: what was taken is said by name.
+train "$CORRAL_SOURCE/examples/acrobot-dqn.yaml" --init-from "$out/half" --out "$out/other" stop.steps=64 envs=2 dqn.train_freq=2 \
+    network.hidden=[64,64] evaluation.every=0 evaluation.episodes=1 max_episode_steps=20 >"$out/log" 2>&1
+[ $? -le 1 ] || fail "starting from other weights failed"
+grep -q "entries taken, [0-9]* left as initialised: trunk.0.weight" "$out/other/log.txt" ||
+    fail "nothing was said about what was taken: $(cat "$out/other/log.txt")"
 "$corral" compare "$out/reference" "$out/forgetful" >"$out/log" 2>&1 && fail "a forgotten replay changes nothing"
 echo "5 runs equal"
