@@ -9,6 +9,7 @@
 
 #include "builtin.h"
 #include "gym/gym.h"
+#include "isolate/isolate.h"
 #include "plugin.h"
 #include "wrap/wrap.h"
 
@@ -134,18 +135,51 @@ static corral_status find_base(const char *name, const corral_env_type **out_typ
     return status;
 }
 
+/// "+process" or "+process=SECONDS": what the name says up to there, in processes. `name` ends before it.
+static corral_status isolate(const char *name, const char *spec, const corral_env_type *type,
+                             const corral_env_type **out_type)
+{
+    double seconds = 10;
+    char *end = NULL;
+    if (spec[strlen("process")] == '=') seconds = strtod(spec + strlen("process="), &end);
+    if (end != NULL && (*end != '\0' || !(seconds >= 0.01 && seconds <= 1e6)))
+        return corral_fail(CORRAL_ERROR_INVALID, "%s+%s: it is written process[=SECONDS]", type->id, spec);
+    char *library = corral_env_library_path(name);
+    char *found_by = library != NULL ? corral_format("%s:%s", library, type->id) : strdup(name);
+    const corral_status status =
+        found_by != NULL ? corral_isolate(type, found_by, seconds, out_type)
+                         : corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory to isolate %s", type->id);
+    free(library);
+    free(found_by);
+    return status;
+}
+
+static bool is_isolation(const char *spec)
+{
+    const size_t length = strcspn(spec, "=");
+    return length == strlen("process") && strncmp(spec, "process", length) == 0;
+}
+
+static corral_status wrap(const char *name, const char *spec, const corral_env_type *type,
+                          const corral_env_type **out_type)
+{
+    return is_isolation(spec) ? isolate(name, spec, type, out_type) : corral_env_wrap(type, spec, out_type);
+}
+
 /// Puts the wrappers of "+grey+frame_stack=4" around `type`.
-static corral_status wrap_all(const char *wrappers, const corral_env_type *type,
+static corral_status wrap_all(const char *name, size_t begin, const corral_env_type *type,
                               const corral_env_type **out_type)
 {
     corral_status status = CORRAL_OK;
-    while (*wrappers == '+' && status == CORRAL_OK) {
-        const size_t length = strcspn(++wrappers, "+");
-        char *spec = strndup(wrappers, length);
-        status = spec != NULL ? corral_env_wrap(type, spec, &type)
-                              : corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory to wrap %s", type->id);
+    while (name[begin] == '+' && status == CORRAL_OK) {
+        const size_t length = strcspn(name + begin + 1, "+");
+        char *before = strndup(name, begin), *spec = strndup(name + begin + 1, length);
+        status = before != NULL && spec != NULL
+                     ? wrap(before, spec, type, &type)
+                     : corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory to wrap %s", type->id);
+        free(before);
         free(spec);
-        wrappers += length;
+        begin += 1 + length;
     }
     *out_type = type;
     return status;
@@ -158,7 +192,7 @@ corral_status corral_env_find(const char *name, const corral_env_type **out_type
     if (base == NULL) return corral_fail(CORRAL_ERROR_NO_MEMORY, "%s: no memory to find it", name);
     const corral_env_type *type = NULL;
     corral_status status = find_base(base, &type);
-    if (status == CORRAL_OK) status = wrap_all(name + length, type, out_type);
+    if (status == CORRAL_OK) status = wrap_all(name, length, type, out_type);
     free(base);
     return status;
 }

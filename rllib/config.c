@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 static const char *const algorithms[] = {"ppo", "dqn", NULL};
+static const char *const isolations[] = {"none", "process", NULL};
 static const char *const transports[] = {"shared_memory", "grpc", NULL};
 static const char *const devices[] = {"cpu", "auto", "cuda", NULL};
 static const char *const precisions[] = {"f32", "bf16", NULL};
@@ -67,6 +68,8 @@ const corral_field corral_train_fields[] = {
     PAIRS("env_params", env_params, "The environment's own parameters; `corral envs ID` lists them"),
     WORDS("wrappers", wrappers,
           "What is put around the environment, innermost first; `corral envs` lists wrappers"),
+    CHOICE("isolation", isolation, isolations,
+           "process: each environment in a process of its own, so that a crash costs one episode"),
     INT("max_episode_steps", max_episode_steps, -1, 1e9,
         "Time limit of an episode; -1: the environment's own, 0: none"),
     INT("seed", seed, 0, 9007199254740992.0, "Everything random follows from it"),

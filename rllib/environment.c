@@ -13,7 +13,9 @@
 
 corral_status corral_train_config_env(const corral_train_config *config, char out_name[CORRAL_ENV_NAME_SIZE])
 {
-    size_t used = (size_t)snprintf(out_name, CORRAL_ENV_NAME_SIZE, "%s", config->env);
+    const bool isolated = config->isolation == CORRAL_ISOLATION_PROCESS;
+    size_t used =
+        (size_t)snprintf(out_name, CORRAL_ENV_NAME_SIZE, "%s%s", config->env, isolated ? "+process" : "");
     for (uint32_t i = 0; i < config->wrappers.count && used < CORRAL_ENV_NAME_SIZE; i++)
         used +=
             (size_t)snprintf(out_name + used, CORRAL_ENV_NAME_SIZE - used, "+%s", config->wrappers.word[i]);

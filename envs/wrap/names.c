@@ -119,6 +119,8 @@ corral_status corral_env_wrap(const corral_env_type *inner, const char *spec,
 
 void corral_env_wrappers(void (*each)(void *context, const char *usage, const char *help), void *context)
 {
+    each(context, "process[=SECONDS]",
+         "What is inside plays in a process of its own; SECONDS (10) is a step's limit");
     for (size_t i = 0; i < KIND_COUNT; i++) {
         char usage[80];
         snprintf(usage, sizeof usage, "%s%s", corral_wrapper_kinds[i]->name,

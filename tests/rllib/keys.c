@@ -152,6 +152,7 @@ static const key_case cases[] = {
     {"env", "CartPole-v1", "Acrobot-v1", POLICY},
     {"env_params", "0", "1", POLICY, .sub = "env_params.sutton_barto_reward"},
     {"wrappers", "[]", "[frame_skip: 2]", POLICY},
+    {.key = "isolation", .reason = "what is learned is the same: tests/runs/isolation.sh"},
     {"max_episode_steps", "5", "7", POLICY},
     {"seed", "1", "2", POLICY},
     {"envs", "4", "6", STEPS, {"stop.steps=250"}},

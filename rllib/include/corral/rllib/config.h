@@ -24,6 +24,11 @@ typedef enum corral_device_choice {
     CORRAL_LEARN_ON_CUDA,
 } corral_device_choice;
 
+typedef enum corral_isolation {
+    CORRAL_ISOLATION_NONE,
+    CORRAL_ISOLATION_PROCESS, // each environment in a process of its own
+} corral_isolation;
+
 typedef struct corral_stop_config {
     double target_return; // stop.return: mean evaluation return that counts as reached; infinite: none
     int64_t evaluations;  // how many evaluations in a row must reach it
@@ -117,6 +122,7 @@ typedef struct corral_train_config {
     char env[CORRAL_TEXT_SIZE];
     corral_pairs env_params;
     corral_words wrappers;
+    int32_t isolation; // corral_isolation
     int64_t max_episode_steps; // -1: the environment's own
     int64_t seed;
     int64_t envs;         // E: environments in the whole run
