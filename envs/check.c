@@ -306,7 +306,9 @@ static corral_status check_descriptor(const corral_env_plugin_descriptor *descri
                            "the descriptor says %u bytes, at least %zu are needed: use "
                            "CORRAL_ENV_EXPORT",
                            descriptor->size, offsetof(corral_env_plugin_descriptor, open));
-    if (descriptor->types == NULL || descriptor->type_count == 0) return invalid("it lists no environment");
+    const bool opens = descriptor->size >= sizeof *descriptor && descriptor->open != NULL;
+    if (descriptor->types == NULL || descriptor->type_count == 0)
+        return opens && descriptor->type_count == 0 ? CORRAL_OK : invalid("it lists no environment");
     if (descriptor->type_count > TYPES_MAX)
         return corral_fail(CORRAL_ERROR_INVALID, "it lists %u environments; at most %d are possible",
                            descriptor->type_count, TYPES_MAX);
@@ -324,6 +326,13 @@ const corral_env_type *corral_plugin_type(const corral_env_plugin_descriptor *de
 {
     const char *first = (const char *)descriptor->types;
     return (const void *)(first + index * descriptor->types[0].size);
+}
+
+corral_status corral_env_check_made(const corral_env_type *type)
+{
+    if (type->size < sizeof *type || type->id == NULL || type->id[0] == '\0')
+        return invalid("a type that was made at run time needs its size and an id");
+    return corral_fail_within(check_type(type), "%s", type->id);
 }
 
 corral_status corral_env_check_descriptor(const char *name, const corral_env_plugin_descriptor *descriptor)

@@ -174,3 +174,55 @@ corral_status corral_plugin_open(const char *path, const corral_env_plugin_descr
     free(resolved);
     return status;
 }
+
+typedef struct made {
+    struct made *next;
+    const corral_env_plugin_descriptor *descriptor;
+    const corral_env_type *type;
+    char what[];
+} made;
+
+static made *all_made; // only grows
+
+static corral_status make(const corral_env_plugin_descriptor *descriptor, const char *what,
+                          const corral_env_type **out_type)
+{
+    for (const made *m = all_made; m != NULL; m = m->next) {
+        if (m->descriptor != descriptor || strcmp(m->what, what) != 0) continue;
+        *out_type = m->type;
+        return CORRAL_OK;
+    }
+    made *added = calloc(1, sizeof *added + strlen(what) + 1);
+    if (added == NULL) return corral_fail(CORRAL_ERROR_NO_MEMORY, "%s: no memory to open it", what);
+    corral_env_host_take_error();
+    added->type = descriptor->open(corral_env_host_default(), what);
+    corral_status status = CORRAL_OK;
+    if (added->type == NULL) {
+        const char *said = corral_env_host_take_error();
+        status =
+            corral_fail(CORRAL_ERROR_INVALID, "%s: %s", what, said[0] != '\0' ? said : "it cannot be opened");
+    } else {
+        status = corral_env_check_made(added->type);
+    }
+    if (status != CORRAL_OK) {
+        free(added);
+        return status;
+    }
+    added->descriptor = descriptor;
+    strcpy(added->what, what);
+    added->next = all_made;
+    all_made = added;
+    *out_type = added->type;
+    return CORRAL_OK;
+}
+
+corral_status corral_plugin_make(const corral_env_plugin_descriptor *descriptor, const char *what,
+                                 const corral_env_type **out_type)
+{
+    if (descriptor->size < sizeof *descriptor || descriptor->open == NULL)
+        return corral_fail(CORRAL_ERROR_NOT_FOUND, "it makes no environments of names");
+    pthread_mutex_lock(&plugins_lock);
+    const corral_status status = make(descriptor, what, out_type);
+    pthread_mutex_unlock(&plugins_lock);
+    return status;
+}

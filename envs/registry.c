@@ -11,6 +11,7 @@
 #include "gym/gym.h"
 #include "isolate/isolate.h"
 #include "plugin.h"
+#include "shipped.h"
 #include "wrap/wrap.h"
 
 #include "corral/base/config.h"
@@ -47,7 +48,7 @@ const corral_env_type *corral_env_builtin_at(size_t index)
 
 static bool names_library(const char *name)
 {
-    if (corral_gym_names(name)) return false;
+    if (corral_gym_names(name) || corral_shipped_find(name) != NULL) return false;
     return strchr(name, '/') != NULL || strstr(name, ".so") != NULL;
 }
 
@@ -82,14 +83,18 @@ static corral_status no_such(const char *id, const char *const *names, size_t co
 
 static corral_status find_builtin(const char *name, const corral_env_type **out_type)
 {
-    const char *names[BUILTIN_COUNT];
+    const char *names[BUILTIN_COUNT + 64];
+    size_t count = BUILTIN_COUNT;
+    for (const corral_shipped *s = corral_shipped_environments; s->id != NULL && count < BUILTIN_COUNT + 64;
+         s++)
+        names[count++] = s->id;
     for (size_t i = 0; i < BUILTIN_COUNT; i++) {
         names[i] = builtins[i]->id;
         if (strcmp(names[i], name) != 0) continue;
         *out_type = builtins[i];
         return CORRAL_OK;
     }
-    return no_such(name, names, BUILTIN_COUNT,
+    return no_such(name, names, count,
                    " (one of a library is named like ./walk.so:Walk-v0, one of Gymnasium like gym:Taxi-v4)");
 }
 
@@ -97,7 +102,7 @@ static corral_status find_in_library(const char *path, const char *id,
                                      const corral_env_plugin_descriptor *descriptor,
                                      const corral_env_type **out_type)
 {
-    const char **names = calloc(descriptor->type_count, sizeof *names);
+    const char **names = calloc(descriptor->type_count + 1, sizeof *names);
     if (names == NULL)
         return corral_fail(CORRAL_ERROR_NO_MEMORY, "%s: no memory to list its environments", path);
 
@@ -108,7 +113,13 @@ static corral_status find_in_library(const char *path, const char *id,
         if (id != NULL ? strcmp(type->id, id) == 0 : descriptor->type_count == 1) *out_type = type;
     }
     corral_status status = CORRAL_OK;
-    if (*out_type == NULL && id == NULL)
+    const bool opens = descriptor->size >= sizeof *descriptor && descriptor->open != NULL;
+    if (*out_type == NULL && id != NULL && opens)
+        status = corral_plugin_make(descriptor, id, out_type);
+    else if (*out_type == NULL && descriptor->type_count == 0)
+        status = corral_fail(CORRAL_ERROR_INVALID, "%s: it makes environments of names; say which: %s:NAME",
+                             path, path);
+    else if (*out_type == NULL && id == NULL)
         status =
             corral_fail(CORRAL_ERROR_INVALID, "%s: it has %u environments; say which, for instance %s:%s",
                         path, descriptor->type_count, path, names[0]);
@@ -118,8 +129,32 @@ static corral_status find_in_library(const char *path, const char *id,
     return status;
 }
 
+static corral_status find_shipped(const corral_shipped *shipped, const char *name,
+                                  const corral_env_type **out_type)
+{
+    char *path;
+    const corral_env_plugin_descriptor *descriptor;
+    corral_status status = corral_shipped_library(shipped, &path);
+    if (status != CORRAL_OK) return status;
+    status = corral_plugin_open(path, &descriptor);
+    const size_t scheme = strlen(shipped->id);
+    if (status == CORRAL_OK && shipped->id[scheme - 1] == ':') {
+        char *file = realpath(name + scheme, NULL); // one file, one type
+        status = file != NULL
+                     ? corral_plugin_make(descriptor, file, out_type)
+                     : corral_fail(CORRAL_ERROR_NOT_FOUND, "%s: there is no such file", name + scheme);
+        free(file);
+    } else if (status == CORRAL_OK) {
+        status = find_in_library(path, name, descriptor, out_type);
+    }
+    free(path);
+    return status;
+}
+
 static corral_status find_base(const char *name, const corral_env_type **out_type)
 {
+    const corral_shipped *shipped = corral_shipped_find(name);
+    if (shipped != NULL) return find_shipped(shipped, name, out_type);
     if (corral_gym_names(name)) return corral_gym_find(name, out_type);
     if (!names_library(name)) return find_builtin(name, out_type);
 
@@ -144,12 +179,10 @@ static corral_status isolate(const char *name, const char *spec, const corral_en
     if (spec[strlen("process")] == '=') seconds = strtod(spec + strlen("process="), &end);
     if (end != NULL && (*end != '\0' || !(seconds >= 0.01 && seconds <= 1e6)))
         return corral_fail(CORRAL_ERROR_INVALID, "%s+%s: it is written process[=SECONDS]", type->id, spec);
-    char *library = corral_env_library_path(name);
-    char *found_by = library != NULL ? corral_format("%s:%s", library, type->id) : strdup(name);
+    char *found_by = corral_env_portable_name(name, type);
     const corral_status status =
         found_by != NULL ? corral_isolate(type, found_by, seconds, out_type)
                          : corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory to isolate %s", type->id);
-    free(library);
     free(found_by);
     return status;
 }
@@ -230,4 +263,14 @@ char *corral_env_library_path(const char *name)
     }
     free(path);
     return absolute;
+}
+
+char *corral_env_portable_name(const char *name, const corral_env_type *type)
+{
+    char *library = corral_env_library_path(name);
+    char *portable = library != NULL                     ? corral_format("%s:%s", library, type->id)
+                     : corral_shipped_find(name) != NULL ? strdup(type->id)
+                                                         : strdup(name);
+    free(library);
+    return portable;
 }

@@ -5,6 +5,7 @@
 /// somebody else that links libcorral.so:
 ///
 ///     PREFIX/bin/corral, corral-node, corral-worker      beside each other, as in a build folder
+///     PREFIX/lib/corral/corral_box2d.so                  libraries that are opened where they are asked for
 ///     PREFIX/lib/libcorral.so                            or PREFIX/lib/x86_64-linux-gnu/libcorral.so
 #include "corral/base/file.h"
 
@@ -24,6 +25,13 @@ static char *code_folder(void)
     char *slash = path != NULL ? strrchr(path, '/') : NULL;
     if (slash != NULL) *slash = '\0';
     return path;
+}
+
+static char *if_readable(char *path)
+{
+    if (path != NULL && access(path, R_OK) == 0) return path;
+    free(path);
+    return NULL;
 }
 
 static char *if_executable(char *path)
@@ -53,4 +61,17 @@ corral_status corral_program_find(const char *name, char **out_path)
     free(beside);
     free(library);
     return found;
+}
+
+char *corral_library_find(const char *name)
+{
+    char *beside = NULL, *code = code_folder(), *path = NULL;
+    if (corral_program_folder(&beside) == CORRAL_OK)
+        path = if_readable(corral_format("%s/../lib/corral/%s", beside, name));
+    static const char *const ways[] = {"../lib/corral", "corral", "../corral"};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways && code != NULL && path == NULL; i++)
+        path = if_readable(corral_format("%s/%s/%s", code, ways[i], name));
+    free(beside);
+    free(code);
+    return path;
 }

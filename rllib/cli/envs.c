@@ -14,12 +14,24 @@ static void list_wrapper(void *context, const char *usage, const char *help)
     printf("%-24s %s\n", usage, help);
 }
 
+/// Those in libraries of their own.
+static void list_shipped(void *context, const char *id, const char *needs)
+{
+    (void)context;
+    const corral_env_type *type;
+    if (corral_env_find(id, &type) == CORRAL_OK)
+        printf("%-24s %s\n", id, type->summary);
+    else
+        printf("%-24s (left out of this build: it needs %s)\n", id, needs);
+}
+
 static void list_all(void)
 {
     for (size_t i = 0; i < corral_env_builtin_count(); i++) {
         const corral_env_type *type = corral_env_builtin_at(i);
         printf("%-24s %s\n", type->id, type->summary);
     }
+    corral_env_shipped(list_shipped, NULL);
     printf("\n`corral envs ID` shows one; FILE.so:ID is an environment of a plug-in.\n"
            "\nWrappers, innermost first: `wrappers: [frame_skip: 4, grey]`, or ID+frame_skip=4+grey\n");
     corral_env_wrappers(list_wrapper, NULL);

@@ -52,12 +52,10 @@ corral_status rollout_config_init(rollout_config *rollout, const corral_train_co
     char name[CORRAL_ENV_NAME_SIZE];
     const corral_status status = corral_train_config_env(config, name);
     if (status != CORRAL_OK) return status;
-    char *library = corral_env_library_path(name);
-    const int length = library != NULL
-                           ? snprintf(rollout->env, sizeof rollout->env, "%s:%s", library, setup->type->id)
-                           : snprintf(rollout->env, sizeof rollout->env, "%s", name);
-    free(library);
-    if (length < 0 || (size_t)length >= sizeof rollout->env)
+    char *portable = corral_env_portable_name(name, setup->type);
+    const int length = snprintf(rollout->env, sizeof rollout->env, "%s", portable != NULL ? portable : "");
+    free(portable);
+    if (length <= 0 || (size_t)length >= sizeof rollout->env)
         return corral_fail(CORRAL_ERROR_INVALID, "env: the path of %s is too long", config->env);
     memcpy(&rollout->env_params, &config->env_params, sizeof rollout->env_params);
     rollout->max_episode_steps = config->max_episode_steps;

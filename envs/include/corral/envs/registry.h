@@ -16,6 +16,7 @@ extern "C" {
 ///   "CartPole-v1"                    built in
 ///   "./walk.so:Walk-v0"              of a library, loaded on first use and kept
 ///   "./walk.so"                      the same, where the library has just one
+///   "mujoco:hopper.yaml"             of a model of MuJoCo (envs/mujoco/README.md)
 ///   "gym:LunarLander-v3"             of Gymnasium, played by the person's own Python (envs/gym/README.md)
 ///   "CartPole-v1+frame_stack=4"      any of these in wrappers, innermost first (envs/wrap/wrappers.md)
 /// Everything in the library's descriptor is checked before it is used: version, sizes, pointers, ids,
@@ -28,6 +29,9 @@ CORRAL_MUST_USE corral_status corral_env_find(const char *name, const corral_env
 CORRAL_MUST_USE corral_status corral_env_find_all(const char *name,
                                                   void (*each)(void *context, const corral_env_type *type),
                                                   void *context);
+
+/// Calls `each` with the ids that come in libraries of their own, and the package that their library needs.
+void corral_env_shipped(void (*each)(void *context, const char *id, const char *needs), void *context);
 
 /// Puts one wrapper around a type, written as in names: "frame_stack=4". The result lives as long as the
 /// program; the same request gives the same one. [any thread]
@@ -44,6 +48,10 @@ const corral_env_type *corral_env_builtin_at(size_t index);
 /// The file of a name that refers to a library ("./walk.so:Walk-v0" gives "./walk.so"), absolute, or NULL
 /// for another one. The caller frees it.
 char *corral_env_library_path(const char *name);
+
+/// The name that other processes, in other folders, find `type` by, which was found by `name`: with absolute
+/// paths. The caller frees it; NULL without memory.
+char *corral_env_portable_name(const char *name, const corral_env_type *type);
 
 /// Checks a descriptor as corral_env_find() does. `name` is what messages call it.
 CORRAL_MUST_USE corral_status corral_env_check_descriptor(const char *name,

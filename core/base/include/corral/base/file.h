@@ -43,6 +43,10 @@ CORRAL_MUST_USE corral_status corral_program_folder(char **out_path);
 /// CORRAL_ERROR_NOT_FOUND says where it was looked for.
 CORRAL_MUST_USE corral_status corral_program_find(const char *name, char **out_path);
 
+/// A library of this installation that is opened at run time ("corral_box2d.so"), or NULL where it was not
+/// built. The caller frees it.
+char *corral_library_find(const char *name);
+
 /// 64-bit XXH3 of the bytes: the checksum of manifests and frames.
 uint64_t corral_checksum(const void *bytes, size_t size);
 
