@@ -8,6 +8,7 @@
 
 #include "process.h"
 
+#include "corral/envs/batch.h"
 #include "corral/envs/registry.h"
 
 #include <fcntl.h>
@@ -267,7 +268,7 @@ static void allowed(const void *handle, uint32_t index, uint8_t *out_allowed)
 {
     const batch *b = handle;
     row *r = row_of(handle, index);
-    const size_t count = (size_t)b->of->type.spaces.action->n;
+    const size_t count = corral_env_mask_bytes(&b->of->type.spaces);
     if (r->process.id != 0 && call(b, r, ISOLATE_MASK))
         memcpy(out_allowed, r->memory + b->of->at.allowed, count);
     else

@@ -3,6 +3,7 @@
 
 #include "isolate.h"
 
+#include "corral/envs/batch.h"
 #include "corral/envs/registry.h"
 
 #include <stdbool.h>
@@ -27,7 +28,7 @@ isolate_layout isolate_lay_out(const corral_env_type *type)
         l.observation[k] = place(&l.size, corral_space_bytes(&spaces->observation[k]));
     l.state = place(&l.size, state != NULL ? state->state_size : 0);
     const bool masks = corral_env_extension(type, CORRAL_ENV_ACTION_MASK) != NULL;
-    l.allowed = place(&l.size, masks ? (size_t)spaces->action->n : 0);
+    l.allowed = place(&l.size, masks ? corral_env_mask_bytes(spaces) : 0);
     l.needed = l.size;
     const bool draws = corral_env_extension(type, CORRAL_ENV_RENDER) != NULL;
     l.items = place(&l.size, draws ? ISOLATE_ITEMS * sizeof(corral_draw) : 0);
