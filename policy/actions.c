@@ -62,6 +62,7 @@ size_t corral_policy_mask_bytes(const corral_policy_config *config)
 
 static size_t features_of(const corral_policy_config *config)
 {
+    if (config->memory != CORRAL_MEMORY_NONE) return config->memory_units;
     return config->hidden.value[config->hidden.count - 1];
 }
 

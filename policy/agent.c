@@ -87,7 +87,12 @@ corral_status corral_agent_load(const char *path, corral_agent **out_agent)
     corral_agent *agent = calloc(1, sizeof *agent);
     if (agent == NULL) return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for an agent");
     pthread_mutex_init(&agent->lock, NULL);
-    const corral_status status = read_policy(path, &agent->policy);
+    corral_status status = read_policy(path, &agent->policy);
+    if (status == CORRAL_OK && corral_policy_memory_size(corral_policy_get_config(agent->policy)) > 0)
+        status = corral_fail(
+            CORRAL_ERROR_UNSUPPORTED,
+            "%s: a policy with a memory does not act by observations alone; use corral/policy/policy.h",
+            path);
     if (status != CORRAL_OK) {
         corral_agent_destroy(agent);
         return status;

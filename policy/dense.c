@@ -18,10 +18,14 @@ static uint32_t add_tower(const policy_tower *tower, uint32_t input, corral_dens
 
 corral_status corral_policy_dense(const corral_policy *policy, corral_dense_network *out_network)
 {
+    if (policy->body.image_count > 0)
+        return corral_fail(
+            CORRAL_ERROR_UNSUPPORTED,
+            "device: a GPU learns without convolutions; set network.cnn=none, or use device=cpu");
     if (policy->general)
         return corral_fail(CORRAL_ERROR_UNSUPPORTED,
                            "device: a GPU learns policies whose action is one plain choice, and this "
-                           "environment's has numbers, parts or masks; use device=cpu");
+                           "one has numbers, parts, masks or a memory; use device=cpu");
     if (policy->config.noisy || policy->config.worth != CORRAL_WORTH_MEAN)
         return corral_fail(CORRAL_ERROR_UNSUPPORTED,
                            "device: a GPU learns the plain worths of actions; leave dqn.noisy and "

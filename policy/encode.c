@@ -54,18 +54,19 @@ static void encode_choices(const corral_part *part, const unsigned char *row, fl
     }
 }
 
+/// As [height, width, channels], over 255.
 static void encode_image(const corral_part *part, const unsigned char *row, float *out)
 {
     const unsigned char *pixel = row + part->offset;
-    if (!part->channels_last) {
+    if (part->channels_last) {
         for (uint32_t i = 0; i < part->count; i++)
             out[i] = (float)pixel[i] / 255.0f;
         return;
     }
     const size_t area = (size_t)part->height * part->width;
-    for (size_t i = 0; i < area; i++)
-        for (size_t c = 0; c < part->channels; c++)
-            out[c * area + i] = (float)*pixel++ / 255.0f;
+    for (size_t c = 0; c < part->channels; c++)
+        for (size_t i = 0; i < area; i++)
+            out[i * part->channels + c] = (float)*pixel++ / 255.0f;
 }
 
 static void encode_row(const corral_policy *policy, const unsigned char *row, float *out)

@@ -226,11 +226,19 @@ corral_status policy_act_heads(corral_policy *policy, const corral_policy_input 
 {
     const corral_policy_config *config = &policy->config;
     policy_outputs network = {0};
+    policy_past past = {.steps = 1};
+    if (in->memory != NULL && policy->hidden != NULL) {
+        corral_policy_part_memory(config, in->rows, in->memory, policy->hidden, policy->cell);
+        past.hidden = policy->hidden;
+        past.cell = policy->cell;
+    }
     corral_policy_filter(policy, in->rows, in->observation, policy->scratch[0]);
     corral_tape_reset(policy->tape, policy->params, NULL);
-    policy_graph_outputs(policy, policy->tape, in->rows, policy->scratch[0], &network);
+    policy_graph_outputs(policy, policy->tape, in->rows, policy->scratch[0], &past, &network);
     corral_status status = corral_tape_status(policy->tape);
     if (status != CORRAL_OK) return status;
+    if (out->memory != NULL && policy->hidden != NULL)
+        policy_memory_join(policy, &network, in->rows, out->memory);
     if (out->value != NULL) memcpy(out->value, network.value->data, in->rows * sizeof *out->value);
     if (out->logits == NULL) return CORRAL_OK;
     const act_rows rows = {.rows = in->rows,
@@ -310,7 +318,9 @@ void corral_policy_judge(const corral_policy *policy, corral_tape *tape, size_t 
 {
     policy_outputs network = {0};
     *out = (corral_policy_judged){0};
-    policy_graph_outputs(policy, tape, rows, filtered, &network);
+    const policy_past past = {
+        .steps = taken->steps, .reset = taken->reset, .hidden = taken->hidden, .cell = taken->cell};
+    policy_graph_outputs(policy, tape, rows, filtered, &past, &network);
     out->value = network.value;
     if (policy->actions.choices > 0) judge_choices(policy, &network, taken, rows, out);
     if (policy->actions.numbers > 0) judge_numbers(policy, &network, taken, rows, out);

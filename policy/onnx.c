@@ -311,6 +311,9 @@ static void write_actor_critic(exporter *e, onnx_value x)
 
 corral_status corral_policy_export_onnx(const corral_policy *policy, const char *path)
 {
+    if (policy->body.image_count > 0 || policy->config.memory != CORRAL_MEMORY_NONE)
+        return corral_fail(CORRAL_ERROR_UNSUPPORTED,
+                           "%s: a policy with convolutions or a memory cannot be written as ONNX", path);
     exporter e = {.policy = policy};
     onnx_bytes bytes = {0};
     onnx_input(&e.graph, "observation", ONNX_FLOAT, policy->config.observation_size);

@@ -13,10 +13,10 @@
 
 // --- building ---------------------------------------------------------------------------------------------
 
-/// Whether a policy is more than one plain choice.
+/// Whether a policy is more than one plain choice without a memory.
 static bool needs_heads(const corral_policy_config *config)
 {
-    return config->action.part_count > 0 || config->masked;
+    return config->action.part_count > 0 || config->masked || config->memory != CORRAL_MEMORY_NONE;
 }
 
 static corral_status check_config(const corral_policy_config *config)
@@ -26,6 +26,8 @@ static corral_status check_config(const corral_policy_config *config)
                            "a policy needs at least one observation element and one action");
     corral_status status = corral_policy_space_check(&config->observation);
     if (status == CORRAL_OK) status = policy_actions_check(config);
+    if (status == CORRAL_OK) status = policy_body_check(config);
+    if (status == CORRAL_OK) status = policy_memory_check(config);
     if (status == CORRAL_OK && config->kind == CORRAL_POLICY_Q && needs_heads(config))
         status = corral_fail(CORRAL_ERROR_UNSUPPORTED, "a Q-network takes one discrete action");
     if (status != CORRAL_OK) return status;
@@ -75,13 +77,20 @@ static corral_status add_hidden(corral_policy *policy, policy_tower *tower, cons
     return status;
 }
 
+/// What stands before the hidden layers. Writes how wide the first of these is.
+static corral_status begin_network(corral_policy *policy, size_t *out_width)
+{
+    *out_width = policy->widest = policy->config.observation_size;
+    return policy->config.cnn == CORRAL_CNN_NONE ? CORRAL_OK : policy_body_build(policy, out_width);
+}
+
 static corral_status build_q_network(corral_policy *policy)
 {
     const corral_policy_config *config = &policy->config;
     const size_t atoms = policy_atoms(config);
-    size_t width = config->observation_size;
-    policy->widest = width;
-    corral_status status = add_hidden(policy, &policy->trunk, "trunk", &width);
+    size_t width;
+    corral_status status = begin_network(policy, &width);
+    if (status == CORRAL_OK) status = add_hidden(policy, &policy->trunk, "trunk", &width);
     if (status == CORRAL_OK)
         status = add_layer(policy, &policy->actor, config->dueling ? "advantage" : "q", width,
                            config->action_count * atoms, CORRAL_LINEAR);
@@ -96,12 +105,15 @@ static corral_status build_network(corral_policy *policy)
 {
     if (policy->config.kind == CORRAL_POLICY_Q) return build_q_network(policy);
     const corral_policy_config *config = &policy->config;
-    size_t actor_width = config->observation_size, critic_width = config->observation_size;
-    policy->widest = config->observation_size;
+    size_t actor_width;
+    corral_status status = begin_network(policy, &actor_width);
+    size_t critic_width = actor_width;
     // An actor and a critic that share nothing lie one behind the other: see corral_policy_halves().
-    corral_status status = CORRAL_OK;
+    if (status != CORRAL_OK) return status;
     if (config->shared) {
         status = add_hidden(policy, &policy->trunk, "trunk", &actor_width);
+        if (status == CORRAL_OK && config->memory != CORRAL_MEMORY_NONE)
+            status = policy_memory_build(policy, &actor_width);
         critic_width = actor_width;
     } else {
         status = add_hidden(policy, &policy->actor, "actor", &actor_width);
@@ -144,7 +156,9 @@ static corral_status init_tower(corral_policy *policy, const policy_tower *tower
 static corral_status init_weights(corral_policy *policy, uint64_t seed)
 {
     const double head_gain = policy->config.kind == CORRAL_POLICY_Q ? 1.0 : 0.01;
-    corral_status status = init_tower(policy, &policy->trunk, 1.0, seed);
+    corral_status status = policy_body_init(policy, sqrt(2.0), seed);
+    if (status == CORRAL_OK) status = init_tower(policy, &policy->trunk, 1.0, seed);
+    if (status == CORRAL_OK) status = policy_memory_init(policy, seed);
     if (status == CORRAL_OK) status = init_tower(policy, &policy->actor, head_gain, seed);
     if (status == CORRAL_OK && policy->general) status = policy_heads_init(policy, seed);
     if (status == CORRAL_OK) status = init_tower(policy, &policy->critic, 1.0, seed);
@@ -196,7 +210,19 @@ static corral_status create_scratch(corral_policy *policy)
         if (policy->scratch[i] == NULL)
             status = corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for layers of %zu units", policy->widest);
     }
+    for (int i = 0; i < 2 && policy->body.widest > 0 && status == CORRAL_OK; i++) {
+        policy->body.scratch[i] = calloc(policy->block_rows * policy->body.widest, sizeof(float));
+        if (policy->body.scratch[i] == NULL)
+            status = corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for convolutions");
+    }
     if (status != CORRAL_OK || !policy->general) return status;
+    const size_t states = policy->block_rows * policy->config.memory_units;
+    if (policy->config.memory != CORRAL_MEMORY_NONE) {
+        policy->hidden = calloc(states, sizeof *policy->hidden);
+        policy->cell = calloc(states, sizeof *policy->cell);
+        if (policy->hidden == NULL || policy->cell == NULL)
+            return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for what a policy remembers");
+    }
     policy->noise_width = corral_policy_noise_width(&policy->config);
     policy->row_scratch = calloc(actions->logits + 2 * actions->numbers, sizeof *policy->row_scratch);
     if (policy->row_scratch == NULL) return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a policy");
@@ -250,6 +276,10 @@ void corral_policy_destroy(corral_policy *policy)
     policy_filter_finish(&policy->filter);
     for (int i = 0; i < POLICY_SCRATCH; i++)
         free(policy->scratch[i]);
+    free(policy->hidden);
+    free(policy->cell);
+    free(policy->body.scratch[0]);
+    free(policy->body.scratch[1]);
     corral_tape_destroy(policy->tape);
     free(policy->actions.sizes);
     free(policy->row_scratch);
@@ -307,15 +337,23 @@ void policy_run_tower(const corral_policy *policy, const policy_tower *tower, si
     }
 }
 
+float *policy_observe(const corral_policy *policy, size_t rows, const void *observation)
+{
+    corral_policy_filter(policy, rows, observation, policy->scratch[0]);
+    if (policy->body.image_count == 0) return policy->scratch[0];
+    policy_body_run(policy, rows, policy->scratch[0], policy->scratch[4]);
+    return policy->scratch[4];
+}
+
 static void act_block(corral_policy *policy, const corral_policy_input *in, const corral_policy_output *out)
 {
     const size_t actions = policy->config.action_count, rows = in->rows;
-    float *x = policy->scratch[0];
+    const float *x;
     if (policy->config.kind == CORRAL_POLICY_Q) {
         policy_act_q(policy, rows, in->observation, in->noise, out);
         return;
     }
-    corral_policy_filter(policy, rows, in->observation, x);
+    x = policy_observe(policy, rows, in->observation);
     if (policy->trunk.count > 0) {
         policy_run_tower(policy, &policy->trunk, rows, x, policy->scratch[3]);
         x = policy->scratch[3];
@@ -354,6 +392,7 @@ static corral_policy_output output_from(const corral_policy_config *config, cons
         .log_prob = out->log_prob != NULL ? out->log_prob + at : NULL,
         .logits = out->logits != NULL ? out->logits + at * config->action_count : NULL,
         .value = out->value != NULL ? out->value + at : NULL,
+        .memory = out->memory != NULL ? out->memory + at * corral_policy_memory_size(config) : NULL,
     };
 }
 
@@ -366,12 +405,14 @@ corral_status corral_policy_act_on(corral_policy *policy, const corral_policy_in
     if (out->logits == NULL && out->action != NULL)
         return corral_fail(CORRAL_ERROR_INVALID, "acting: actions are wanted without memory for logits");
     const size_t noise = corral_policy_noise_width(config), mask = corral_policy_mask_bytes(config);
+    const size_t memory = corral_policy_memory_size(config);
     for (size_t at = 0; at < in->rows; at += policy->block_rows) {
         const corral_policy_input block = {
             .rows = in->rows - at < policy->block_rows ? in->rows - at : policy->block_rows,
             .observation = (const char *)in->observation + at * policy->layout.row_bytes,
             .noise = in->noise != NULL ? in->noise + at * noise : NULL,
             .mask = in->mask != NULL ? in->mask + at * mask : NULL,
+            .memory = in->memory != NULL ? in->memory + at * memory : NULL,
         };
         const corral_policy_output to = output_from(config, out, at);
         corral_status status = CORRAL_OK;
@@ -415,6 +456,7 @@ void corral_policy_graph(const corral_policy *policy, corral_tape *tape, size_t 
 {
     corral_tensor *x =
         corral_input(tape, CORRAL_F32, 2, (size_t[]){rows, policy->config.observation_size}, filtered);
+    if (policy->body.image_count > 0) x = policy_body_graph(policy, x);
     x = graph_tower(&policy->trunk, x);
     if (policy->config.kind == CORRAL_POLICY_Q) {
         *out_logits = graph_tower(&policy->actor, x);
@@ -429,7 +471,8 @@ void corral_policy_graph(const corral_policy *policy, corral_tape *tape, size_t 
 
 bool corral_policy_halves(const corral_policy *policy, corral_span *out_actor, corral_span *out_critic)
 {
-    if (policy->config.kind != CORRAL_POLICY_ACTOR_CRITIC || policy->config.shared || policy->general)
+    if (policy->config.kind != CORRAL_POLICY_ACTOR_CRITIC || policy->config.shared || policy->general ||
+        policy->body.image_count > 0)
         return false;
     const size_t cut = corral_params_entry(policy->params, policy->critic.layer[0].weight)->offset;
     *out_actor = (corral_span){0, cut};
@@ -438,11 +481,13 @@ bool corral_policy_halves(const corral_policy *policy, corral_span *out_actor, c
 }
 
 void policy_graph_outputs(const corral_policy *policy, corral_tape *tape, size_t rows, const float *filtered,
-                          policy_outputs *out)
+                          const policy_past *past, policy_outputs *out)
 {
     corral_tensor *x =
         corral_input(tape, CORRAL_F32, 2, (size_t[]){rows, policy->config.observation_size}, filtered);
+    if (policy->body.image_count > 0) x = policy_body_graph(policy, x);
     x = graph_tower(&policy->trunk, x);
+    if (policy->config.memory != CORRAL_MEMORY_NONE) x = policy_memory_graph(policy, x, past, &out->cell);
     policy_heads_graph(policy, graph_tower(&policy->actor, x), out);
     out->value = graph_tower(&policy->critic, x);
 }

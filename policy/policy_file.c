@@ -115,6 +115,8 @@ void corral_policy_take(corral_policy *policy, const corral_policy *from, uint32
 static const char *const activation_names[] = {"linear", "tanh", "relu"};
 static const char *const kind_names[] = {"actor_critic", "q"};
 static const char *const initialisation_names[] = {"orthogonal", "fan_in"};
+static const char *const memory_names[] = {"none", "lstm", "gru"};
+static const char *const cnn_names[] = {"none", "small", "nature"};
 static const char *const deviation_names[] = {"free", "state", "gsde"};
 
 /// What only actions of other kinds than one choice have. An action without parts and masks says nothing.
@@ -167,6 +169,11 @@ static char *config_to_json(const corral_policy_config *config)
         worth_to_json(root, config);
     }
     policy_space_to_json(root, "observation", &config->observation);
+    if (config->memory != CORRAL_MEMORY_NONE) {
+        cJSON_AddStringToObject(root, "memory", memory_names[config->memory]);
+        cJSON_AddNumberToObject(root, "memory_units", config->memory_units);
+    }
+    if (config->cnn != CORRAL_CNN_NONE) cJSON_AddStringToObject(root, "cnn", cnn_names[config->cnn]);
     action_to_json(root, config);
     char *text = cJSON_PrintUnformatted(root);
     cJSON_Delete(root);
@@ -216,7 +223,7 @@ static bool action_from_json(const cJSON *root, corral_policy_config *config)
     if (!read_name(root, "deviation", deviation_names, 3, &deviation) || !cJSON_IsNumber(log_std) ||
         !isfinite(log_std->valuedouble) || !read_count(root, "noise_every", UINT32_MAX, &config->noise_every))
         return false;
-    config->deviation = (corral_deviation)deviation;
+    config->deviation = (corral_deviation_kind)deviation;
     config->log_std_init = log_std->valuedouble;
     config->squash = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "squash"));
     config->rescale = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "rescale"));
@@ -245,11 +252,22 @@ static bool worth_from_json(const cJSON *root, corral_policy_config *config)
     return good && (!config->noisy || read_double(root, "noisy_sigma", &config->noisy_sigma));
 }
 
+static bool memory_from_json(const cJSON *root, corral_policy_config *config)
+{
+    int memory;
+    if (!cJSON_HasObjectItem(root, "memory")) return true;
+    if (!read_name(root, "memory", memory_names, 3, &memory) ||
+        !read_count(root, "memory_units", 65536, &config->memory_units))
+        return false;
+    config->memory = (corral_memory)memory;
+    return true;
+}
+
 static bool config_from_json(const char *text, corral_policy_config *out_config)
 {
     corral_policy_config config = {0};
     cJSON *root = cJSON_Parse(text);
-    int activation = 0, initialisation = 0, kind = CORRAL_POLICY_ACTOR_CRITIC;
+    int activation = 0, initialisation = 0, cnn = CORRAL_CNN_NONE, kind = CORRAL_POLICY_ACTOR_CRITIC;
     const bool has_kind = cJSON_HasObjectItem(root, "kind"); // an actor-critic does not say it
     const cJSON *start = cJSON_GetObjectItemCaseSensitive(root, "action_start");
     const cJSON *clip = cJSON_GetObjectItemCaseSensitive(root, "observation_clip");
@@ -258,12 +276,15 @@ static bool config_from_json(const char *text, corral_policy_config *out_config)
                       read_count(root, "action_count", 1 << 20, &config.action_count) &&
                       read_hidden(root, &config.hidden) &&
                       policy_space_from_json(root, "observation", &config.observation) &&
-                      action_from_json(root, &config) &&
+                      action_from_json(root, &config) && memory_from_json(root, &config) &&
                       read_name(root, "activation", activation_names, 3, &activation) &&
                       read_name(root, "initialisation", initialisation_names, 2, &initialisation) &&
-                      (!has_kind || read_name(root, "kind", kind_names, 2, &kind)) && cJSON_IsNumber(start) &&
-                      fabs(start->valuedouble) <= 1e9 && cJSON_IsNumber(clip) && clip->valuedouble > 0;
+                      (!has_kind || read_name(root, "kind", kind_names, 2, &kind)) &&
+                      (!cJSON_HasObjectItem(root, "cnn") || read_name(root, "cnn", cnn_names, 3, &cnn)) &&
+                      cJSON_IsNumber(start) && fabs(start->valuedouble) <= 1e9 && cJSON_IsNumber(clip) &&
+                      clip->valuedouble > 0;
     if (good) {
+        config.cnn = (corral_cnn)cnn;
         config.kind = (corral_policy_kind)kind;
         config.dueling = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "dueling"));
         config.activation = (corral_activation)activation;
@@ -367,7 +388,8 @@ static corral_status load_all(corral_policy *policy, const corral_safetensors *f
 /// The largest network that a file of this size could hold, so that a small file cannot ask for much memory.
 static bool fits_in(const corral_policy_config *config, size_t file_size)
 {
-    size_t previous = config->observation_size, weights = 0;
+    // Convolutions share their weights: of those only what stands behind them is counted.
+    size_t previous = config->cnn == CORRAL_CNN_NONE ? config->observation_size : 1, weights = 0;
     for (uint32_t i = 0; i < config->hidden.count; i++) {
         weights += previous * config->hidden.value[i];
         previous = config->hidden.value[i];

@@ -5,6 +5,7 @@
 #ifndef CORRAL_POLICY_INTERNAL_H
 #define CORRAL_POLICY_INTERNAL_H
 
+#include "corral/core/layers.h"
 #include "corral/policy/policy.h"
 
 /// Running mean and variance per number of an observation, and the frozen form that acting uses.
@@ -61,7 +62,8 @@ typedef struct policy_heads {
 
 /// What a network says of a block of rows, on a tape. NULL where there are no choices, or no numbers.
 typedef struct policy_outputs {
-    corral_tensor *features; // [rows, last hidden layer] of the actor
+    corral_tensor *features; // [rows, last hidden layer] of the actor, or hidden units of its memory
+    corral_tensor *cell;     // [rows, units] of an LSTM
     corral_tensor *logits;   // [rows, logits]
     corral_tensor *mean;     // [rows, numbers]
     corral_tensor *log_std;  // [rows, numbers], or [numbers] where all rows share it
@@ -80,10 +82,57 @@ typedef struct policy_noise {
     policy_noisy_layer layer[3 * (CORRAL_SIZES_MAX + 1)];
     uint32_t count;
 } policy_noise;
+/// What a recurrent policy remembers before its rows, which are sequences of `steps` each.
+typedef struct policy_past {
+    size_t steps;
+    const uint8_t *reset;       // [rows] 1 where an episode begins; NULL: nowhere
+    const float *hidden, *cell; // [sequences, units] before the first step of each
+} policy_past;
+
+corral_status policy_memory_check(const corral_policy_config *config);
+corral_status policy_memory_build(corral_policy *policy, size_t *width);
+corral_status policy_memory_init(corral_policy *policy, uint64_t seed);
+corral_tensor *policy_memory_graph(const corral_policy *policy, corral_tensor *x, const policy_past *past,
+                                   corral_tensor **out_cell);
+/// The states after a block of rows, as rows of them.
+void policy_memory_join(const corral_policy *policy, const policy_outputs *network, size_t rows, float *out);
+
+enum { POLICY_IMAGES_MAX = 4, POLICY_CONVOLUTIONS_MAX = 3 };
+
+typedef struct policy_convolution {
+    policy_layer layer; // weight [out channels, window and in channels]
+    corral_window window;
+    size_t height, width, in_channels; // of what goes in
+    size_t channels, out_size;         // of what comes out
+} policy_convolution;
+
+typedef struct policy_image {
+    size_t offset, size; // in an encoded observation
+    policy_convolution convolution[POLICY_CONVOLUTIONS_MAX];
+    uint32_t convolution_count;
+    policy_layer features;
+} policy_image;
+
+/// The part of a network that sees images; nothing where `image_count` is 0.
+typedef struct policy_body {
+    policy_image image[POLICY_IMAGES_MAX];
+    uint32_t image_count;
+    size_t out;        // features of a row
+    size_t widest;     // convolution's result
+    float *scratch[2]; // [block_rows, widest]
+} policy_body;
+
+corral_status policy_body_check(const corral_policy_config *config);
+/// Writes how wide its result is.
+corral_status policy_body_build(corral_policy *policy, size_t *width);
+corral_status policy_body_init(corral_policy *policy, double gain, uint64_t seed);
+void policy_body_run(const corral_policy *policy, size_t rows, const float *x, float *out);
+corral_tensor *policy_body_graph(const corral_policy *policy, corral_tensor *x);
 
 enum {
     POLICY_BLOCK_ROWS = 256, // acting works through its rows in blocks of this size
-    POLICY_SCRATCH = 4, // buffers of that many rows: filtered observation, two that alternate, trunk's result
+    POLICY_SCRATCH = 5,      // buffers of that many rows: filtered observation, two that alternate, trunk's
+                             // result, body's result
 };
 
 struct corral_policy {
@@ -93,14 +142,17 @@ struct corral_policy {
     corral_params *params;
     policy_filter filter;
     corral_moments returns;
-    policy_noise noise;         // of a noisy network
-    double exploration;         // Q-networks: epsilon
+    policy_noise noise; // of a noisy network
+    double exploration; // Q-networks: epsilon
+    policy_body body;
     policy_tower trunk;         // shared networks only: the hidden layers
     policy_tower actor, critic; // heads, with hidden layers of their own where nothing is shared; of a
                                 // Q-network the worths, or (dueling) the advantages and the value
     bool general;           // `actor` ends with its hidden layers, and `heads` come behind; acts on `tape`
     policy_actions actions; // of a general one, as are these:
     policy_heads heads;
+    corral_recurrent recurrent; // where there is a memory
+    float *hidden, *cell;       // [block_rows, units]
     size_t noise_width;
     corral_tape *tape;
     float *row_scratch;             // [logits and twice the numbers]
@@ -131,9 +183,12 @@ corral_status policy_add_layer(corral_policy *policy, policy_layer *layer, const
                                size_t out, corral_activation activation);
 corral_status policy_init_layer(corral_policy *policy, const policy_layer *layer, double gain, uint64_t seed);
 
+/// Raw observations of a block of rows to what the hidden layers begin with, in the policy's own memory.
+float *policy_observe(const corral_policy *policy, size_t rows, const void *observation);
+
 /// A general policy's network on a tape.
 void policy_graph_outputs(const corral_policy *policy, corral_tape *tape, size_t rows, const float *filtered,
-                          policy_outputs *out);
+                          const policy_past *past, policy_outputs *out);
 corral_status policy_heads_build(corral_policy *policy, size_t features);
 corral_status policy_heads_init(corral_policy *policy, uint64_t seed);
 void policy_heads_graph(const corral_policy *policy, corral_tensor *features, policy_outputs *out);

@@ -80,10 +80,10 @@ void policy_act_q(corral_policy *policy, size_t rows, const void *observation, c
                   const corral_policy_output *out)
 {
     const size_t actions = policy->config.action_count;
-    float *filtered = policy->scratch[0], *hidden = policy->scratch[3];
-    corral_policy_filter(policy, rows, observation, filtered);
-    policy_run_tower(policy, &policy->trunk, rows, filtered, hidden);
-    float *q = out->logits != NULL ? out->logits : filtered; // the observations are done with
+    float *hidden = policy->scratch[3];
+    float *seen = policy_observe(policy, rows, observation);
+    policy_run_tower(policy, &policy->trunk, rows, seen, hidden);
+    float *q = out->logits != NULL ? out->logits : seen; // the observations are done with
     const bool mean = policy->config.worth == CORRAL_WORTH_MEAN;
     float *head = mean ? q : policy->scratch[2];
     policy_run_tower(policy, &policy->actor, rows, hidden, head);

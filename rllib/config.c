@@ -20,6 +20,8 @@ static const char *const transports[] = {"shared_memory", "grpc", NULL};
 static const char *const devices[] = {"cpu", "auto", "cuda", NULL};
 static const char *const precisions[] = {"f32", "bf16", NULL};
 static const char *const activations[] = {"tanh", "relu", NULL};
+static const char *const memories[] = {"none", "lstm", "gru", NULL};
+static const char *const cnns[] = {"auto", "none", "small", "nature", NULL};
 static const char *const deviations[] = {"free", "state", "gsde", NULL};
 static const char *const distributions[] = {"mean", "categorical", "quantile", NULL};
 static const char *const initialisations[] = {"orthogonal", "fan_in", NULL};
@@ -111,6 +113,11 @@ const corral_field corral_train_fields[] = {
          "Running mean and variance, frozen per policy version"),
     FLOAT("network.observation_clip", network.observation_clip, 1e-6, 1e9,
           "Bound of normalised observations"),
+    CHOICE("network.memory", network.memory, memories,
+           "Behind the hidden layers, shared by policy and value: none, lstm, gru"),
+    INT("network.memory_units", network.memory_units, 1, 65536, "Units of the memory"),
+    CHOICE("network.cnn", network.cnn, cnns,
+           "Convolutions over images: none, small, nature, or auto: small below 64 pixels a side"),
     BOOL("network.action_mask", network.action_mask,
          "Choices that the environment does not allow now are never made, where it says which"),
     CHOICE("network.deviation", network.deviation, deviations,
@@ -126,6 +133,8 @@ const corral_field corral_train_fields[] = {
     INT("ppo.minibatch", ppo.minibatch, 1, 1e9,
         "Rows of a minibatch; larger than the rollout: the whole rollout"),
     INT("ppo.epochs", ppo.epochs, 1, 1000, "Passes over a rollout"),
+    INT("ppo.sequence", ppo.sequence, 0, 1000000,
+        "Steps that a recurrent policy learns through at once; 0: the whole rollout"),
     FLOAT("ppo.gamma", ppo.gamma, 0, 1, "Discount"),
     FLOAT("ppo.lambda", ppo.lambda, 0, 1, "Trace of the advantage estimate"),
     SCHEDULE("ppo.learning_rate", ppo.learning_rate, 0, 10,
@@ -232,7 +241,7 @@ corral_train_config corral_train_config_default(void)
         .seed = 1,
         .stop = {.target_return = INFINITY, .evaluations = 2, .steps = 1000000},
         .evaluation = {.every = 10000, .episodes = 20},
-        .network = {.hidden = {2, {64, 64}}, .observation_clip = 10, .action_mask = true},
+        .network = {.hidden = {2, {64, 64}}, .observation_clip = 10, .action_mask = true, .memory_units = 64},
         .ppo = {.steps = 128,
                 .minibatch = 256,
                 .epochs = 10,
@@ -278,6 +287,25 @@ const char *corral_algorithm_name(int32_t algorithm)
     return algorithms[algorithm];
 }
 
+/// Sequences fill rollouts and minibatches.
+static corral_status check_memory(const corral_train_config *config)
+{
+    if (config->network.memory == 0) return CORRAL_OK;
+    if (config->algorithm != CORRAL_ALGORITHM_PPO)
+        return corral_fail(CORRAL_ERROR_INVALID, "network.memory: only ppo trains recurrent policies");
+    const int64_t steps = config->ppo.steps,
+                  sequence = config->ppo.sequence > 0 ? config->ppo.sequence : steps;
+    if (steps % sequence != 0)
+        return corral_fail(CORRAL_ERROR_INVALID,
+                           "ppo.sequence: %lld steps do not divide a rollout of %lld; change it or ppo.steps",
+                           (long long)sequence, (long long)steps);
+    if (config->ppo.minibatch % sequence != 0 && config->ppo.minibatch < config->envs * steps)
+        return corral_fail(CORRAL_ERROR_INVALID,
+                           "ppo.minibatch: %lld rows are not a multiple of the sequence of %lld steps",
+                           (long long)config->ppo.minibatch, (long long)sequence);
+    return CORRAL_OK;
+}
+
 static corral_status check_actions(const corral_train_config *config, const environment_setup *setup)
 {
     const corral_policy_space *action = &setup->spaces.action;
@@ -314,5 +342,6 @@ corral_status corral_train_config_check(const corral_train_config *config)
     char name[CORRAL_ENV_NAME_SIZE];
     status = corral_train_config_env(config, name);
     if (status == CORRAL_OK) status = environment_setup_init(&setup, name, &config->env_params);
+    if (status == CORRAL_OK) status = check_memory(config);
     return status == CORRAL_OK ? check_actions(config, &setup) : status;
 }

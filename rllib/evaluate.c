@@ -39,6 +39,7 @@ typedef struct stage {
     corral_env_rows observation_rows[SPACES_LEAVES_MAX];
     float *logits, *noise;
     uint8_t *mask;
+    float *remembered; // of the episodes that are played; others may hold anything
     int32_t *action;
     unsigned char *env_action;
     corral_env_rows action_rows[SPACES_LEAVES_MAX];
@@ -56,7 +57,7 @@ static void stage_finish(stage *s)
     corral_policy_destroy(s->policy);
     void *const memory[] = {s->observation, s->logits,     s->noise,     s->action, s->env_action,
                             s->reward,      s->terminated, s->truncated, s->failed, s->done,
-                            s->ended,       s->ended_row,  s->noise_key, s->mask};
+                            s->ended,       s->ended_row,  s->noise_key, s->mask,   s->remembered};
     for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)
         free(memory[i]);
 }
@@ -82,6 +83,7 @@ static corral_status stage_init(stage *s, const evaluation *e, uint32_t first, u
     s->noise_width = corral_policy_noise_width(policy);
     s->noise = calloc(count * s->noise_width, sizeof *s->noise);
     s->mask = calloc(count, corral_policy_mask_bytes(policy) + 1);
+    s->remembered = calloc(count * corral_policy_memory_size(policy) + 1, sizeof *s->remembered);
     s->action = calloc(count * corral_policy_action_words(policy), sizeof *s->action);
     s->env_action = calloc(count, e->spaces.action_bytes);
     s->reward = calloc(count, sizeof *s->reward);
@@ -93,9 +95,9 @@ static corral_status stage_init(stage *s, const evaluation *e, uint32_t first, u
     s->ended_row = calloc(count, sizeof *s->ended_row);
     s->noise_key = calloc(count, sizeof *s->noise_key);
     if (s->observation == NULL || s->logits == NULL || s->noise == NULL || s->mask == NULL ||
-        s->action == NULL || s->env_action == NULL || s->reward == NULL || s->terminated == NULL ||
-        s->truncated == NULL || s->failed == NULL || s->done == NULL || s->ended == NULL ||
-        s->ended_row == NULL || s->noise_key == NULL)
+        s->remembered == NULL || s->action == NULL || s->env_action == NULL || s->reward == NULL ||
+        s->terminated == NULL || s->truncated == NULL || s->failed == NULL || s->done == NULL ||
+        s->ended == NULL || s->ended_row == NULL || s->noise_key == NULL)
         return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory to evaluate %u episodes", count);
     environment_observation_rows(&e->spaces, s->observation, e->spaces.observation_bytes,
                                  s->observation_rows);
@@ -117,9 +119,10 @@ static corral_status play_step(stage *s, const evaluation *e, share *sh, uint64_
     const corral_policy_input in = {.rows = count,
                                     .observation = s->observation,
                                     .noise = e->request->stochastic ? s->noise : NULL,
-                                    .mask = s->mask};
+                                    .mask = s->mask,
+                                    .memory = s->remembered};
     const corral_policy_output acted = {
-        .action = s->action, .env_action = s->env_action, .logits = s->logits};
+        .memory = s->remembered, .action = s->action, .env_action = s->env_action, .logits = s->logits};
     status = corral_policy_act_on(s->policy, &in, &acted);
     if (status != CORRAL_OK) return status;
     corral_env_batch_step out = {.observation = s->observation_rows,

@@ -66,12 +66,23 @@ corral_status batch_keep_log_probs(batch *b)
                        b->actions, b->rows);
 }
 
+corral_status batch_keep_memory(batch *b, uint32_t sequence, const corral_policy_config *policy)
+{
+    b->sequence = sequence;
+    b->memory_size = corral_policy_memory_size(policy);
+    b->memory = calloc(b->rows / sequence * b->memory_size, sizeof *b->memory);
+    b->reset = calloc(b->rows, 1);
+    if (b->memory != NULL && b->reset != NULL) return CORRAL_OK;
+    return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for what a policy remembers in %zu rows", b->rows);
+}
+
 void batch_finish(batch *b)
 {
     if ((void *)b->observation != b->raw) free(b->observation);
     void *const memory[] = {b->raw,       b->action, b->log_prob,   b->value,      b->reward,
                             b->advantage, b->target, b->terminated, b->truncated,  b->final_value,
-                            b->log_probs, b->usable, b->episodes,   b->last_value, b->mask};
+                            b->log_probs, b->usable, b->episodes,   b->last_value, b->mask,
+                            b->memory,    b->reset};
     for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)
         free(memory[i]);
     *b = (batch){0};
@@ -86,6 +97,27 @@ static corral_status reserve_episodes(batch *b, size_t count)
     b->episodes = grown;
     b->episode_capacity = count;
     return CORRAL_OK;
+}
+
+static void gather_memory(batch *b, const corral_fragment *f, size_t first_row)
+{
+    const size_t rows = (size_t)f->header.spec.env_count * b->steps;
+    memcpy(b->memory + first_row / b->sequence * b->memory_size, f->memory,
+           rows / b->sequence * b->memory_size * sizeof *b->memory);
+    // The state before a sequence is that of its episode already: nothing is to be forgotten at its
+    // beginning.
+    for (size_t r = 0; r < rows; r++)
+        b->reset[first_row + r] = r % b->sequence != 0 && (f->terminated[r - 1] || f->truncated[r - 1] ||
+                                                           (!f->valid[r - 1] && f->valid[r]));
+}
+
+/// Whether nothing failed in the sequence of row r.
+static bool sequence_is_valid(const batch *b, const corral_fragment *f, size_t r)
+{
+    const size_t first = r / b->sequence * b->sequence;
+    for (size_t k = first; k < first + b->sequence; k++)
+        if (!f->valid[k]) return false;
+    return true;
 }
 
 static void gather_columns(batch *b, const corral_fragment *f, size_t first_row)
@@ -109,11 +141,11 @@ static void gather_columns(batch *b, const corral_fragment *f, size_t first_row)
         memcpy(b->value + row, f->value + from, b->steps * sizeof *b->value);
         b->last_value[f->header.env_begin + e] = f->value[from + b->steps];
     }
+    if (b->sequence > 0) gather_memory(b, f, first_row);
     for (size_t r = 0; r < rows; r++) {
-        if (f->valid[r])
-            b->usable[b->usable_count++] = (uint32_t)(first_row + r);
-        else
-            b->truncated[first_row + r] = 1; // no trace runs through a row that is left out
+        const bool whole = b->sequence == 0 || sequence_is_valid(b, f, r);
+        if (f->valid[r] && whole) b->usable[b->usable_count++] = (uint32_t)(first_row + r);
+        if (!f->valid[r]) b->truncated[first_row + r] = 1; // no trace runs through a row that is left out
     }
 }
 
@@ -172,9 +204,13 @@ corral_status batch_gather(batch *b, const corral_fragment *fragments, uint32_t 
 
 void batch_shuffle(const batch *b, uint64_t key, uint32_t *out_order)
 {
-    corral_stream_permutation(key, 0, out_order, (uint32_t)b->usable_count);
-    for (size_t i = 0; i < b->usable_count; i++)
-        out_order[i] = b->usable[out_order[i]];
+    const size_t together = b->sequence > 0 ? b->sequence : 1, groups = b->usable_count / together;
+    corral_stream_permutation(key, 0, out_order, (uint32_t)groups);
+    for (size_t g = groups; g-- > 0;) { // backwards, so that no entry is written before it is read
+        const size_t from = out_order[g] * together;
+        for (size_t k = 0; k < together; k++)
+            out_order[g * together + k] = b->usable[from + k];
+    }
 }
 
 void batch_estimate(batch *b, double gamma, double lambda)

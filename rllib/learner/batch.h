@@ -38,8 +38,12 @@ typedef struct batch {
     uint8_t *terminated, *truncated;
     float *final_value; // [rows], 0 but where an episode was cut off
     uint32_t actions;
-    float *log_probs; // [rows, actions] of every action under the policy that acted; of actions with parts
-                      // the inputs of its distribution; NULL: not wanted
+    float *log_probs;  // [rows, actions] of every action under the policy that acted; of actions with parts
+                       // the inputs of its distribution; NULL: not wanted
+    uint32_t sequence; // steps of a sequence of a recurrent policy; 0 where there is none
+    size_t memory_size;
+    float *memory;    // [rows / sequence, memory_size]: before each sequence
+    uint8_t *reset;   // [rows] 1 where an episode begins
     uint32_t *usable; // indices of the rows that may be trained on, ascending
     size_t usable_count;
     batch_episode *episodes; // by (step, environment)
@@ -53,13 +57,17 @@ CORRAL_MUST_USE corral_status batch_init(batch *b, uint32_t envs, uint32_t steps
                                          const corral_policy_config *policy);
 /// From now on the log-probabilities of every action are gathered too.
 CORRAL_MUST_USE corral_status batch_keep_log_probs(batch *b);
+/// From now on what a recurrent policy remembers before each `sequence` steps is gathered too, and only whole
+/// sequences are usable.
+CORRAL_MUST_USE corral_status batch_keep_memory(batch *b, uint32_t sequence,
+                                                const corral_policy_config *policy);
 void batch_finish(batch *b);
 
 /// Copies the fragments (in order of their environments, all of them), and filters with the policy that
 /// acted.
 CORRAL_MUST_USE corral_status batch_gather(batch *b, const corral_fragment *fragments, uint32_t count,
                                            const corral_policy *policy);
-/// The usable rows in the order of a stream.
+/// The usable rows in the order of a stream; those of a sequence stay together.
 void batch_shuffle(const batch *b, uint64_t key, uint32_t *out_order);
 /// Fills advantage and target.
 void batch_estimate(batch *b, double gamma, double lambda);

@@ -32,12 +32,11 @@
 /// What one thread works in.
 typedef struct ppo_bench {
     corral_tape *tape;
-    float *observation; // [LANES_BLOCK_ROWS, observation_size]
-    float *log_probs;   // [LANES_BLOCK_ROWS, action_count]; NULL where the divergence is not penalised
+    float *observation; // [rows, observation_size]
+    float *log_probs;   // [rows, action_count]; NULL where the divergence is not penalised
     ppo_taken *taken;   // for actions that are more than one plain choice, else NULL
-    int32_t action[LANES_BLOCK_ROWS];
-    float log_prob[LANES_BLOCK_ROWS], value[LANES_BLOCK_ROWS], advantage[LANES_BLOCK_ROWS],
-        target[LANES_BLOCK_ROWS];
+    int32_t *action;    // [rows] and so on
+    float *log_prob, *value, *advantage, *target;
 } ppo_bench;
 
 /// What the blocks of a lane add up; on cache lines of its own, because threads write to their lanes at once.
@@ -61,6 +60,7 @@ struct ppo {
     corral_optimizer *optimizer;
     ppo_device *device; // where updates run; NULL: here
     lanes_plan plan;
+    size_t sequence;    // rows that stay together, in their order; lanes and blocks count in these
     bool halved;        // part 0 of the plan is the actor, part 1 the critic
     ppo_bench *bench;   // one per thread
     uint32_t *order[2]; // [usable rows] of this epoch and the next
@@ -78,10 +78,10 @@ static void prepare_next(void *context);
 
 // --- life -------------------------------------------------------------------------------------------------
 
-/// [LANES_BLOCK_ROWS, width] floats.
-static float *create_rows(size_t width)
+/// [rows of a block, width] floats.
+static float *create_rows(const ppo *p, size_t width)
 {
-    return aligned_alloc(64, LANES_BLOCK_ROWS * width * sizeof(float));
+    return aligned_alloc(64, LANES_BLOCK_ROWS * p->sequence * width * sizeof(float));
 }
 
 static corral_status create_benches(ppo *p)
@@ -96,12 +96,19 @@ static corral_status create_benches(ppo *p)
         ppo_bench *bench = &p->bench[i];
         corral_status status = corral_tape_create(&bench->tape);
         if (status != CORRAL_OK) return status;
-        bench->observation = create_rows(policy->observation_size);
-        if (penalised) bench->log_probs = create_rows(policy->action_count);
-        if (bench->observation == NULL || (penalised && bench->log_probs == NULL))
+        bench->observation = create_rows(p, policy->observation_size);
+        if (penalised) bench->log_probs = create_rows(p, policy->action_count);
+        bench->action = (int32_t *)(void *)create_rows(p, 1);
+        bench->log_prob = create_rows(p, 1);
+        bench->value = create_rows(p, 1);
+        bench->advantage = create_rows(p, 1);
+        bench->target = create_rows(p, 1);
+        if (bench->observation == NULL || bench->action == NULL || bench->log_prob == NULL ||
+            bench->value == NULL || bench->advantage == NULL || bench->target == NULL ||
+            (penalised && bench->log_probs == NULL))
             return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for %u learner threads", threads);
         if (corral_policy_is_general(p->policy))
-            status = ppo_taken_create(p->policy, LANES_BLOCK_ROWS, &bench->taken);
+            status = ppo_taken_create(p->policy, LANES_BLOCK_ROWS * p->sequence, &bench->taken);
         if (status != CORRAL_OK) return status;
     }
     return CORRAL_OK;
@@ -119,6 +126,12 @@ static void plan_lanes(ppo *p)
     if (!p->halved) p->plan.part[0] = (corral_span){0, corral_params_count(corral_policy_params(p->policy))};
 }
 
+static size_t sequence_of(const corral_ppo_config *config, const corral_policy_config *policy)
+{
+    if (policy->memory == CORRAL_MEMORY_NONE) return 1;
+    return (size_t)(config->sequence > 0 ? config->sequence : config->steps);
+}
+
 corral_status ppo_create(const corral_ppo_config *config, uint64_t run_seed, corral_policy *policy,
                          corral_team *team, ppo **out_ppo)
 {
@@ -129,6 +142,7 @@ corral_status ppo_create(const corral_ppo_config *config, uint64_t run_seed, cor
     p->run_seed = run_seed;
     p->policy = policy;
     p->team = team;
+    p->sequence = sequence_of(config, corral_policy_get_config(policy));
     corral_optimizer_config optimizer = corral_optimizer_config_default();
     optimizer.epsilon = config->adam_epsilon;
     optimizer.max_grad_norm = config->max_grad_norm;
@@ -151,6 +165,11 @@ void ppo_destroy(ppo *p)
         free(p->bench[i].observation);
         free(p->bench[i].log_probs);
         ppo_taken_destroy(p->bench[i].taken);
+        free(p->bench[i].action);
+        free(p->bench[i].log_prob);
+        free(p->bench[i].value);
+        free(p->bench[i].advantage);
+        free(p->bench[i].target);
     }
     free(p->bench);
     free(p->order[0]);
@@ -234,19 +253,20 @@ static corral_status learn_block(void *context, const lanes_block *block)
 {
     ppo *p = context;
     ppo_bench *bench = &p->bench[block->thread];
-    const uint32_t *rows = p->now.rows + block->first;
+    const uint32_t *rows = p->now.rows + block->first * p->sequence;
+    const size_t count = block->count * p->sequence;
     const bool acts = !p->halved || block->part == 0, judges = !p->halved || block->part == 1;
-    gather_observations(p, bench, rows, block->count);
-    if (acts) gather_actions(p, bench, rows, block->count);
-    if (judges) gather_values(p->batch, bench, rows, block->count);
+    gather_observations(p, bench, rows, count);
+    if (acts) gather_actions(p, bench, rows, count);
+    if (judges) gather_values(p->batch, bench, rows, count);
     const corral_ppo_terms terms = terms_of(p, bench);
     corral_tensor *logits = NULL, *value = NULL;
     corral_ppo_stats *stats = &p->lane[block->part][block->lane].stats;
     corral_tape_reset(bench->tape, corral_policy_params(p->policy), block->gradient);
     if (bench->taken != NULL)
-        return corral_backward(ppo_taken_loss(bench->taken, p->batch, bench->tape, rows, block->count,
+        return corral_backward(ppo_taken_loss(bench->taken, p->batch, bench->tape, rows, count,
                                               bench->observation, &terms, stats));
-    corral_policy_graph(p->policy, bench->tape, block->count, bench->observation, acts ? &logits : NULL,
+    corral_policy_graph(p->policy, bench->tape, count, bench->observation, acts ? &logits : NULL,
                         judges ? &value : NULL);
     return corral_backward(corral_ppo_loss(logits, value, &terms, stats));
 }
@@ -345,9 +365,9 @@ static void sum_lanes(const ppo *p, size_t lanes, corral_ppo_stats *out_stats)
 static corral_status learn_minibatch(ppo *p, double learning_rate, corral_ppo_stats *out_stats,
                                      double *out_norm)
 {
-    const size_t lanes = corral_lane_count(p->now.row_count);
+    const size_t units = p->now.row_count / p->sequence, lanes = corral_lane_count(units);
     memset(p->lane, 0, sizeof p->lane);
-    corral_status status = lanes_run(&p->plan, p->now.row_count);
+    corral_status status = lanes_run(&p->plan, units);
     if (status != CORRAL_OK) return status;
     sum_lanes(p, lanes, out_stats);
     return corral_optimizer_step(p->optimizer, lanes, learning_rate, p->team, out_norm);

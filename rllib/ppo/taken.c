@@ -15,6 +15,8 @@ struct ppo_taken {
     float *number;
     uint8_t *mask;
     float *old_logits, *old_mean, *old_log_std;
+    float *hidden, *cell, *remembered; // of a recurrent policy, per sequence (of a row at least)
+    uint8_t *reset;
 };
 
 corral_status ppo_taken_create(const corral_policy *policy, size_t rows, ppo_taken **out_taken)
@@ -29,7 +31,13 @@ corral_status ppo_taken_create(const corral_policy *policy, size_t rows, ppo_tak
     t->old_logits = calloc(rows * t->logits + 1, sizeof *t->old_logits);
     t->old_mean = calloc(rows * t->numbers + 1, sizeof *t->old_mean);
     t->old_log_std = calloc(rows * t->numbers + 1, sizeof *t->old_log_std);
-    if (t->choice == NULL || t->number == NULL || t->mask == NULL || t->old_logits == NULL ||
+    const size_t memory = corral_policy_memory_size(corral_policy_get_config(policy));
+    t->hidden = calloc(rows * memory + 1, sizeof *t->hidden);
+    t->cell = calloc(rows * memory + 1, sizeof *t->cell);
+    t->remembered = calloc(rows * memory + 1, sizeof *t->remembered);
+    t->reset = calloc(rows, 1);
+    if (t->hidden == NULL || t->cell == NULL || t->remembered == NULL || t->reset == NULL ||
+        t->choice == NULL || t->number == NULL || t->mask == NULL || t->old_logits == NULL ||
         t->old_mean == NULL || t->old_log_std == NULL) {
         ppo_taken_destroy(t);
         return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for the actions of a minibatch");
@@ -47,6 +55,10 @@ void ppo_taken_destroy(ppo_taken *t)
     free(t->old_logits);
     free(t->old_mean);
     free(t->old_log_std);
+    free(t->hidden);
+    free(t->cell);
+    free(t->remembered);
+    free(t->reset);
     free(t);
 }
 
@@ -72,6 +84,19 @@ static void gather_old(ppo_taken *t, const float *inputs, size_t count)
     }
 }
 
+/// What is remembered before each sequence, and where episodes begin in them.
+static void gather_memory(ppo_taken *t, const batch *b, const uint32_t *rows, size_t count)
+{
+    const size_t size = b->memory_size, sequences = count / b->sequence;
+    for (size_t s = 0; s < sequences; s++)
+        memcpy(t->remembered + s * size, b->memory + rows[s * b->sequence] / b->sequence * size,
+               size * sizeof *t->remembered);
+    corral_policy_part_memory(corral_policy_get_config(t->policy), sequences, t->remembered, t->hidden,
+                              t->cell);
+    for (size_t i = 0; i < count; i++)
+        t->reset[i] = b->reset[rows[i]];
+}
+
 corral_tensor *ppo_taken_loss(ppo_taken *t, const batch *b, corral_tape *tape, const uint32_t *rows,
                               size_t count, const float *observation, const corral_ppo_terms *terms,
                               corral_ppo_stats *stats)
@@ -79,12 +104,17 @@ corral_tensor *ppo_taken_loss(ppo_taken *t, const batch *b, corral_tape *tape, c
     const float *old = terms->old_log_probs;
     gather_actions(t, b, rows, count);
     if (old != NULL) gather_old(t, old, count);
+    if (b->sequence > 0) gather_memory(t, b, rows, count);
     const corral_policy_taken taken = {.choice = t->choice,
                                        .number = t->number,
                                        .mask = t->mask,
                                        .old_logits = old != NULL ? t->old_logits : NULL,
                                        .old_mean = old != NULL ? t->old_mean : NULL,
-                                       .old_log_std = old != NULL ? t->old_log_std : NULL};
+                                       .old_log_std = old != NULL ? t->old_log_std : NULL,
+                                       .steps = b->sequence > 0 ? b->sequence : 1,
+                                       .reset = b->sequence > 0 ? t->reset : NULL,
+                                       .hidden = b->sequence > 0 ? t->hidden : NULL,
+                                       .cell = b->sequence > 0 ? t->cell : NULL};
     corral_policy_judged judged;
     corral_policy_judge(t->policy, tape, count, observation, &taken, &judged);
     return corral_ppo_rows_loss(judged.log_prob, judged.entropy, judged.value, judged.kl, terms, stats);

@@ -32,6 +32,7 @@ struct rollout_slice {
     uint8_t *mask;                                  // [env, mask bytes]
     size_t noise_width;
     float *noise, *log_prob, *logits, *value;
+    float *remembered;   // [env, memory]: before `observation`
     bool noise_is_fresh; // it does not hold that of the step before
     double *reward;
     uint8_t *terminated, *truncated, *failed;
@@ -61,6 +62,7 @@ corral_status rollout_config_init(rollout_config *rollout, const corral_train_co
     rollout->max_episode_steps = config->max_episode_steps;
     rollout->run_seed = (uint64_t)config->seed;
     rollout->steps = (uint32_t)corral_train_config_rollout_steps(config);
+    rollout->sequence = config->ppo.sequence > 0 ? (uint32_t)config->ppo.sequence : rollout->steps;
     memcpy(&rollout->policy, policy, sizeof rollout->policy);
     return CORRAL_OK;
 }
@@ -78,6 +80,12 @@ static corral_status create_batch(const rollout_config *config, const environmen
         .param_values = setup->values,
     };
     return corral_env_batch_create(&batch, out_batch);
+}
+
+/// What a recurrent policy remembers of one environment. It is a part of that environment's saved state.
+static uint32_t memory_bytes(const rollout_config *config)
+{
+    return (uint32_t)(corral_policy_memory_size(&config->policy) * sizeof(float));
 }
 
 /// The words of an action: its choices, then its numbers.
@@ -100,12 +108,15 @@ static corral_status layout_of(const rollout_config *config, const environment_s
                                const corral_env_batch *batch, uint32_t env_count,
                                corral_fragment_layout *out_layout)
 {
+    const uint32_t memory = memory_bytes(config);
     const corral_fragment_spec spec = {
         .env_count = env_count,
         .steps = config->steps,
         .observation_bytes = setup->spaces.observation_bytes,
         .action_count = setup->spaces.action_count,
-        .state_bytes = (uint32_t)corral_env_batch_state_size(batch),
+        .state_bytes = (uint32_t)corral_env_batch_state_size(batch) + memory,
+        .memory_rows = memory > 0 ? config->steps / config->sequence : 0,
+        .memory_bytes = memory,
         .action_words = (uint32_t)corral_policy_action_words(&config->policy),
         .mask_bytes = (uint32_t)corral_policy_mask_bytes(&config->policy),
     };
@@ -145,6 +156,7 @@ static size_t cut_arrays(rollout_slice *s, char *memory)
     CUT(env_action, n * s->setup->spaces.action_bytes);
     CUT(mask, n * s->layout.spec.mask_bytes);
     CUT(noise, n * s->noise_width);
+    CUT(remembered, n * (s->layout.spec.memory_bytes / sizeof(float)));
     CUT(log_prob, n);
     CUT(logits, n * actions);
     CUT(value, n);
@@ -225,6 +237,32 @@ static corral_status start_anew(rollout_slice *slice, const corral_env_rows *row
     return status == CORRAL_OK ? corral_env_batch_reset(slice->batch, rows) : status;
 }
 
+static void forget(rollout_slice *slice)
+{
+    memset(slice->remembered, 0, (size_t)slice->env_count * slice->layout.spec.memory_bytes);
+}
+
+/// What the environments saved and what the policy remembers of them, which lie side by side. Environments
+/// that cannot be loaded begin anew, and nothing is remembered.
+static corral_status load_states(rollout_slice *slice, const char *state)
+{
+    const size_t memory = slice->layout.spec.memory_bytes, all = slice->layout.spec.state_bytes;
+    const size_t own = all - memory, count = slice->env_count;
+    if (memory == 0) return corral_env_batch_load(slice->batch, state, count * all, slice->observation_rows);
+    char *states = malloc(count * own);
+    if (states == NULL)
+        return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for the states of %zu environments", count);
+    for (size_t i = 0; i < count; i++) {
+        memcpy(states + i * own, state + i * all, own);
+        memcpy((char *)slice->remembered + i * memory, state + i * all + own, memory);
+    }
+    const corral_status status =
+        corral_env_batch_load(slice->batch, states, count * own, slice->observation_rows);
+    if (!corral_env_batch_state_exact(slice->batch)) forget(slice);
+    free(states);
+    return status;
+}
+
 corral_status rollout_slice_seek(rollout_slice *slice, const rollout_request *request, const void *state)
 {
     const size_t states = (size_t)slice->env_count * slice->layout.spec.state_bytes;
@@ -237,10 +275,11 @@ corral_status rollout_slice_seek(rollout_slice *slice, const rollout_request *re
             return corral_fail(CORRAL_ERROR_CORRUPT, "a request's state has %u bytes where %zu are expected",
                                request->state_bytes, states + observations);
         memcpy(slice->observation, (const char *)state + states, observations);
-        status = corral_env_batch_load(slice->batch, state, states, rows);
+        status = load_states(slice, state);
     } else if (slice->started && slice->next_step == request->first_step) {
         return CORRAL_OK;
     } else if (request->first_step == 0) {
+        forget(slice);
         status = start_anew(slice, rows);
     } else {
         return corral_fail(
@@ -331,17 +370,40 @@ static void store_ended(rollout_slice *s, void *block, uint32_t t, uint32_t firs
     }
 }
 
-/// V of the last observation of each episode that was cut off rather than ended: what its return goes on
-/// with.
-static corral_status value_of_cut(rollout_slice *s, corral_policy *policy, void *block, uint32_t ended_count)
+static void store_remembered(const rollout_slice *s, void *block, uint32_t t)
 {
-    for (uint32_t k = 0; k < ended_count; k++) {
+    const size_t bytes = s->layout.spec.memory_bytes, rows = s->layout.spec.memory_rows;
+    if (bytes == 0 || t % s->config->sequence != 0) return;
+    for (size_t i = 0; i < s->env_count; i++)
+        memcpy(column(block, s->layout.memory + (i * rows + t / s->config->sequence) * bytes),
+               (const char *)s->remembered + i * bytes, bytes);
+}
+
+/// A new episode begins with nothing remembered.
+static void forget_ended(rollout_slice *s)
+{
+    const size_t bytes = s->layout.spec.memory_bytes;
+    for (size_t i = 0; i < s->env_count; i++)
+        if (s->terminated[i] || s->truncated[i] || s->failed[i])
+            memset((char *)s->remembered + i * bytes, 0, bytes);
+}
+
+/// V of the last observation of each episode (of these records) that was cut off rather than ended: what its
+/// return goes on with. A recurrent policy remembers what was before it.
+static corral_status value_of_cut(rollout_slice *s, corral_policy *policy, void *block, uint32_t first,
+                                  uint32_t ended_count)
+{
+    for (uint32_t k = first; k < ended_count; k++) {
         char *at = column(block, s->layout.ended + k * s->layout.ended_stride);
         corral_fragment_ended record;
         memcpy(&record, at, sizeof record);
         if (record.terminated) continue;
-        corral_status status = corral_policy_act(policy, 1, at + sizeof record, NULL,
-                                                 &(corral_policy_output){.value = &record.final_value});
+        const corral_policy_input in = {
+            .rows = 1,
+            .observation = at + sizeof record,
+            .memory = s->remembered + record.environment * (s->layout.spec.memory_bytes / sizeof(float))};
+        corral_status status =
+            corral_policy_act_on(policy, &in, &(corral_policy_output){.value = &record.final_value});
         if (status != CORRAL_OK) return status;
         memcpy(at, &record, sizeof record);
     }
@@ -377,9 +439,14 @@ static corral_status play_step(rollout_slice *s, corral_policy *policy, void *bl
     corral_status status =
         s->layout.spec.mask_bytes > 0 ? corral_env_batch_masks(s->batch, s->mask) : CORRAL_OK;
     if (status != CORRAL_OK) return status;
-    const corral_policy_input in = {
-        .rows = s->env_count, .observation = s->observation, .noise = s->noise, .mask = s->mask};
-    const corral_policy_output out = {.action = s->action,
+    store_remembered(s, block, t);
+    const corral_policy_input in = {.rows = s->env_count,
+                                    .observation = s->observation,
+                                    .noise = s->noise,
+                                    .mask = s->mask,
+                                    .memory = s->remembered};
+    const corral_policy_output out = {.memory = s->remembered,
+                                      .action = s->action,
                                       .env_action = s->env_action,
                                       .log_prob = s->log_prob,
                                       .logits = s->logits,
@@ -408,6 +475,11 @@ static corral_status play_step(rollout_slice *s, corral_policy *policy, void *bl
     store_step(s, block, t);
     store_ended(s, block, t, *ended_count, step.ended_count);
     *ended_count += step.ended_count;
+    if (s->layout.spec.memory_bytes > 0) {
+        status = value_of_cut(s, policy, block, *ended_count - step.ended_count, *ended_count);
+        if (status != CORRAL_OK) return status;
+        forget_ended(s);
+    }
     if (step.failed_count > 0) strike_failed(s, block, t);
     if (step.failed_count > 0 && *failed_count == 0) store_failure(s, block);
     *failed_count += step.failed_count;
@@ -433,15 +505,19 @@ corral_status rollout_slice_collect(rollout_slice *s, corral_policy *policy, uin
         if (status != CORRAL_OK) return status;
     }
     store_observations(s, block, steps);
-    corral_status status = corral_policy_act(policy, s->env_count, s->observation, NULL,
-                                             &(corral_policy_output){.value = s->value});
-    if (status == CORRAL_OK) status = value_of_cut(s, policy, block, ended_count);
+    const corral_policy_input in = {
+        .rows = s->env_count, .observation = s->observation, .memory = s->remembered};
+    corral_status status = corral_policy_act_on(policy, &in, &(corral_policy_output){.value = s->value});
+    if (status == CORRAL_OK && s->layout.spec.memory_bytes == 0)
+        status = value_of_cut(s, policy, block, 0, ended_count);
     if (status != CORRAL_OK) return status;
     float *value = (void *)column(block, s->layout.value);
     for (size_t i = 0; i < s->env_count; i++) {
         value[i * (steps + 1) + steps] = s->value[i];
-        corral_env_batch_save(s->batch, (uint32_t)i,
-                              column(block, s->layout.state + i * s->layout.spec.state_bytes));
+        const size_t memory = s->layout.spec.memory_bytes;
+        char *state = column(block, s->layout.state + i * s->layout.spec.state_bytes);
+        corral_env_batch_save(s->batch, (uint32_t)i, state);
+        memcpy(state + s->layout.spec.state_bytes - memory, (const char *)s->remembered + i * memory, memory);
     }
     write_header(s, policy, worker, block, ended_count, failed_count, out_length);
     s->next_step += steps;

@@ -25,7 +25,8 @@ typedef struct rollout_config {
     corral_pairs env_params;
     int64_t max_episode_steps;
     uint64_t run_seed;
-    uint32_t steps; // T
+    uint32_t steps;    // T
+    uint32_t sequence; // steps between two states of a recurrent policy that are kept
     corral_policy_config policy;
 } rollout_config;
 

@@ -20,6 +20,18 @@ static const trainer_algorithm *const algorithms[] = {
     [CORRAL_ALGORITHM_DQN] = &trainer_with_dqn,
 };
 
+/// network.cnn: auto, then corral_cnn.
+static corral_cnn cnn_of(const corral_network_config *network, const corral_policy_space *observation)
+{
+    enum { LEAST_SIDE = 20, SMALL_SIDE = 64 };
+    const corral_part *image = NULL;
+    for (uint32_t k = 0; k < observation->part_count && image == NULL; k++)
+        if (observation->part[k].kind == CORRAL_PART_IMAGE) image = &observation->part[k];
+    if (network->cnn > 0) return image != NULL ? (corral_cnn)(network->cnn - 1) : CORRAL_CNN_NONE;
+    if (image == NULL || image->height < LEAST_SIDE || image->width < LEAST_SIDE) return CORRAL_CNN_NONE;
+    return image->height < SMALL_SIDE || image->width < SMALL_SIDE ? CORRAL_CNN_SMALL : CORRAL_CNN_NATURE;
+}
+
 static corral_policy_config policy_config_of(const corral_train_config *config,
                                              const environment_setup *setup)
 {
@@ -30,7 +42,10 @@ static corral_policy_config policy_config_of(const corral_train_config *config,
     if (policy.kind == CORRAL_POLICY_Q) dqn_shape_policy(&config->dqn, &policy);
     const bool masked = policy.kind == CORRAL_POLICY_ACTOR_CRITIC && network->action_mask;
     environment_spaces_describe(&setup->spaces, masked, &policy);
-    policy.deviation = (corral_deviation)network->deviation;
+    policy.memory = (corral_memory)network->memory;
+    policy.memory_units = policy.memory != CORRAL_MEMORY_NONE ? (uint32_t)network->memory_units : 0;
+    policy.cnn = cnn_of(network, &setup->spaces.observation);
+    policy.deviation = (corral_deviation_kind)network->deviation;
     policy.squash = network->squash;
     policy.rescale = network->rescale_action;
     policy.log_std_init = network->log_std_init;
@@ -38,7 +53,7 @@ static corral_policy_config policy_config_of(const corral_train_config *config,
                                                              : corral_train_config_rollout_steps(config));
     policy.hidden = network->hidden;
     policy.activation = network->activation == 0 ? CORRAL_TANH : CORRAL_RELU;
-    policy.shared = network->shared;
+    policy.shared = network->shared || network->memory != 0;
     policy.initialisation = (corral_initialisation)network->initialisation;
     policy.normalize_observation = network->normalize_observation;
     policy.observation_clip = network->observation_clip;

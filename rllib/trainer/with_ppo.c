@@ -19,6 +19,9 @@ static corral_status create(corral_trainer *trainer)
             status = corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for the returns of %lld environments",
                                  (long long)config->envs);
     }
+    const corral_policy_config *policy = corral_policy_get_config(trainer->policy);
+    if (status == CORRAL_OK && policy->memory != CORRAL_MEMORY_NONE)
+        status = batch_keep_memory(&trainer->batch, trainer->rollout.sequence, policy);
     if (status != CORRAL_OK) return status;
     status = ppo_create(&config->ppo, (uint64_t)config->seed, trainer->policy, trainer->team, &trainer->ppo);
     if (status != CORRAL_OK || trainer->device == NULL) return status;

@@ -36,7 +36,7 @@ struct player {
     leaf_memory observation, final_observation, action;
     size_t state_size;
     moment *moments; // [limit]
-    char *saved;     // [limit, state_size + observation.size]
+    char *saved;     // [limit, state_size + observation.size + memory_bytes]
     uint32_t count, limit, cursor;
     char *ending; // [state_size] of the last moment of an episode, saved inside the step
     corral_status ending_status;
@@ -44,8 +44,10 @@ struct player {
     float *logits, *shares; // [action count] of the policy
     float *noise;
     uint8_t *mask;
-    int32_t *words; // of the action that the policy would take now
-    int32_t choice; // the same where it is one plain choice, else -1
+    size_t memory_bytes;       // of a recurrent policy, per moment
+    float *remembered, *after; // before the cursor's observation, and after it
+    int32_t *words;            // of the action that the policy would take now
+    int32_t choice;            // the same where it is one plain choice, else -1
     float value;
 };
 
@@ -78,7 +80,7 @@ static void leaves_finish(leaf_memory *m)
 
 static size_t saved_bytes(const player *p)
 {
-    return p->state_size + p->observation.size;
+    return p->state_size + p->observation.size + p->memory_bytes;
 }
 
 static char *saved_at(const player *p, uint32_t index)
@@ -177,10 +179,12 @@ static corral_status consult(player *p)
     const corral_policy_input in = {.rows = 1,
                                     .observation = p->observation.bytes,
                                     .noise = p->config.stochastic ? p->noise : NULL,
-                                    .mask = masked ? p->mask : NULL};
+                                    .mask = masked ? p->mask : NULL,
+                                    .memory = p->remembered};
     status = corral_policy_act_on(
         p->config.policy, &in,
-        &(corral_policy_output){.action = p->words, .logits = p->logits, .value = &p->value});
+        &(corral_policy_output){
+            .memory = p->after, .action = p->words, .logits = p->logits, .value = &p->value});
     if (status != CORRAL_OK) return status;
     const uint32_t count = player_action_count(p);
     if (count > 0) p->choice = p->words[0];
@@ -203,6 +207,12 @@ static corral_status append(player *p, moment m, const char *state)
     else
         corral_env_batch_save(p->batch, 0, saved_at(p, p->cursor));
     memcpy(saved_at(p, p->cursor) + p->state_size, p->observation.bytes, p->observation.size);
+    // What was remembered before the first moment of an episode is nothing.
+    if (m.step == 0)
+        memset(p->remembered, 0, p->memory_bytes);
+    else
+        memcpy(p->remembered, p->after, p->memory_bytes);
+    memcpy(saved_at(p, p->cursor) + p->state_size + p->observation.size, p->remembered, p->memory_bytes);
     return consult(p);
 }
 
@@ -211,6 +221,7 @@ static corral_status visit(player *p, uint32_t index)
 {
     p->cursor = index;
     memcpy(p->observation.bytes, saved_at(p, index) + p->state_size, p->observation.size);
+    memcpy(p->remembered, saved_at(p, index) + p->state_size + p->observation.size, p->memory_bytes);
     corral_status status =
         corral_env_batch_load(p->batch, saved_at(p, index), p->state_size, p->observation.rows);
     if (status != CORRAL_OK) return status;
@@ -489,6 +500,13 @@ static corral_status allocate(player *p)
             memcpy(p->values, p->config.param_values, type->param_count * sizeof *p->values);
     }
     p->config.param_values = p->values;
+    if (p->config.policy != NULL)
+        p->memory_bytes =
+            corral_policy_memory_size(corral_policy_get_config(p->config.policy)) * sizeof(float);
+    p->remembered = calloc(1, p->memory_bytes + 1);
+    p->after = calloc(1, p->memory_bytes + 1);
+    if (p->remembered == NULL || p->after == NULL)
+        return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory to play");
     if (p->config.policy != NULL) {
         const corral_policy_config *policy = corral_policy_get_config(p->config.policy);
         p->logits = calloc(policy->action_count, sizeof *p->logits);
@@ -547,6 +565,8 @@ void player_destroy(player *p)
     free(p->ending);
     free(p->logits);
     free(p->shares);
+    free(p->remembered);
+    free(p->after);
     free(p->noise);
     free(p->mask);
     free(p->words);

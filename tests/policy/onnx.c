@@ -41,7 +41,7 @@ static corral_policy_config of_q(corral_worth worth, bool dueling)
 }
 
 /// Choices and numbers on both sides.
-static corral_policy_config of_parts(corral_deviation deviation, bool squash)
+static corral_policy_config of_parts(corral_deviation_kind deviation, bool squash)
 {
     corral_policy_config config = plain();
     config.action_start = 0;

@@ -131,7 +131,7 @@ static void run(const corral_train_config *config, bool files, seen *out)
 
 #define MOODY "env=" CORRAL_BIN_DIR "/../tests/plugins/moody.so:Moody-v0"
 
-#define DQN "algorithm=dqn"
+#define DQN      "algorithm=dqn"
 #define PENDULUM "env=Pendulum-v1"
 
 enum { WITH_MAX = 6 };
@@ -190,6 +190,13 @@ static const key_case cases[] = {
     {"network.initialisation", "orthogonal", "fan_in", POLICY},
     {"network.normalize_observation", "false", "true", POLICY},
     {"network.observation_clip", "10", "0.1", POLICY, {"network.normalize_observation=true"}},
+    {"network.memory", "lstm", "gru", POLICY},
+    {"network.memory_units", "8", "9", POLICY, {"network.memory=lstm"}},
+    {"network.cnn",
+     "none",
+     "small",
+     POLICY,
+     {"env=Bricks-v0", "ppo.steps=8", "stop.steps=64", "ppo.epochs=1", "evaluation.episodes=1"}},
     {"network.action_mask", "true", "false", POLICY, {"env=Taxi-v4"}},
     {"network.deviation", "free", "gsde", POLICY, {PENDULUM}},
     {"network.squash", "false", "true", POLICY, {PENDULUM}},
@@ -199,6 +206,7 @@ static const key_case cases[] = {
     {"ppo.steps", "32", "40", STEPS, {"stop.steps=150"}},
     {"ppo.minibatch", "32", "50", POLICY},
     {"ppo.epochs", "2", "3", POLICY},
+    {"ppo.sequence", "8", "16", POLICY, {"network.memory=gru"}},
     {"ppo.gamma", "0.99", "0.9", POLICY},
     {"ppo.lambda", "0.95", "0.5", POLICY},
     {"ppo.learning_rate", "1e-2", "1e-3", POLICY},

@@ -158,14 +158,14 @@ static void frames_come_as_channels_over_255(void)
         for (int x = 0; x < SIDE; x++)
             for (int c = 0; c < CHANNELS; c++)
                 frame[y][x][c] = (uint8_t)(y * 20 + x * 2 + c);
-    float out[CHANNELS][SIDE][SIDE];
+    float out[SIDE][SIDE][CHANNELS];
     corral_policy *policy = policy_of(&spaces, true);
     corral_policy_filter_update(policy, 1, frame);
     corral_policy_filter(policy, 1, frame, &out[0][0][0]);
     for (int y = 0; y < SIDE; y++)
         for (int x = 0; x < SIDE; x++)
             for (int c = 0; c < CHANNELS; c++)
-                CU_ASSERT_EQUAL(out[c][y][x], (float)frame[y][x][c] / 255.0f);
+                CU_ASSERT_EQUAL(out[y][x][c], (float)frame[y][x][c] / 255.0f);
     corral_policy_destroy(policy);
 }
 

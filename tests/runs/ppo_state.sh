@@ -36,6 +36,17 @@ for run in workers part; do
     "$corral" compare "$out/gsde" "$out/gsde-$run" >"$out/log" 2>&1 || fail "gsde and gsde-$run differ"
 done
 
+# And what a recurrent policy remembers.
+same="env=Recall-v0 env_params.delay=11 envs=4 --seed 5 schedule_steps=1600 evaluation.every=800 evaluation.episodes=3
+    ppo.steps=50 ppo.sequence=25 ppo.minibatch=100 network.memory=lstm network.memory_units=8"
+one lstm --workers 0 threads=2 stop.steps=1600
+one lstm-workers --workers 3 threads=1 stop.steps=1600
+one lstm-part --workers 2 stop.steps=800
+train --resume "$out/lstm-part" stop.steps=1600 --workers 0 >"$out/log" 2>&1 || fail "the second half ended with $?"
+for run in workers part; do
+    "$corral" compare "$out/lstm" "$out/lstm-$run" >"$out/log" 2>&1 || fail "lstm and lstm-$run differ"
+done
+
 # Another value of its key starts the coefficient anew; without one it goes on.
 train --resume "$out/whole" stop.steps=6400 ppo.kl_coefficient=7 ppo.kl_target=0 >"$out/log" 2>&1 || fail "resuming ended with $?"
 [ "$(key "$out/whole/checkpoints/6400/state.json" kl_coefficient)" = 7 ] || fail "the new coefficient is not taken"

@@ -132,6 +132,46 @@ static void a_person_changes_the_future(void)
     player_destroy(p);
 }
 
+static corral_policy *make_recurrent_policy(void)
+{
+    corral_policy *policy = NULL;
+    const corral_policy_config config = {.observation_size = 2,
+                                         .action_count = 2,
+                                         .hidden = {1, {8}},
+                                         .activation = CORRAL_TANH,
+                                         .shared = true,
+                                         .memory = CORRAL_MEMORY_LSTM,
+                                         .memory_units = 8,
+                                         .initialisation = CORRAL_INIT_FAN_IN};
+    TEST_OK(corral_policy_create(&config, 5, &policy));
+    return policy;
+}
+
+/// A moment's value depends on all that was seen before it, and on nothing that was seen after it.
+static void what_is_remembered_goes_back_too(void)
+{
+    enum { STEPS = 12 };
+    corral_policy *policy = make_recurrent_policy();
+    player *p = open_player("Recall-v0", policy, true);
+    float value[STEPS + 1];
+    bool moved;
+    for (int step = 0; step < STEPS; step++) {
+        value[step] = player_moment(p)->value;
+        TEST_OK(player_forward(p));
+    }
+    CU_ASSERT_NOT_EQUAL(value[5], value[6]); // though nothing is to be seen in either
+    for (int step = STEPS - 1; step >= 3; step--) {
+        TEST_OK(player_back(p, &moved));
+        CU_ASSERT_EQUAL(player_moment(p)->value, value[step]);
+    }
+    TEST_OK(player_act(p, 0)); // from here anew
+    CU_ASSERT_EQUAL(player_moment(p)->value, value[4]);
+    TEST_OK(player_begin(p, 0));
+    CU_ASSERT_EQUAL(player_moment(p)->value, value[0]);
+    player_destroy(p);
+    corral_policy_destroy(policy);
+}
+
 static void every_built_in_can_be_played(void)
 {
     for (size_t i = 0; i < corral_env_builtin_count(); i++) {
@@ -176,6 +216,7 @@ int main(void)
                       {"the last moment is the end", the_last_moment_is_the_end},
                       {"history comes again", history_comes_again},
                       {"a person changes the future", a_person_changes_the_future},
+                      {"what is remembered goes back too", what_is_remembered_goes_back_too},
                       {"every built-in can be played", every_built_in_can_be_played},
                       {"long plays forget their beginning", long_plays_forget_their_beginning},
                       {"a policy that does not fit is refused", a_policy_that_does_not_fit_is_refused},

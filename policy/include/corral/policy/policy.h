@@ -35,11 +35,25 @@ typedef enum corral_policy_kind {
 } corral_policy_kind;
 
 /// Where the deviation of an action's numbers comes from: see heads.c.
-typedef enum corral_deviation {
+typedef enum corral_deviation_kind {
     CORRAL_DEVIATION_FREE,  // a weight each
     CORRAL_DEVIATION_STATE, // the network
     CORRAL_DEVIATION_GSDE,  // generalised state-dependent exploration
-} corral_deviation;
+} corral_deviation_kind;
+
+/// Convolutions over images: see body.c.
+typedef enum corral_cnn {
+    CORRAL_CNN_NONE, // images are floats like others
+    CORRAL_CNN_SMALL,
+    CORRAL_CNN_NATURE,
+} corral_cnn;
+
+/// What a policy remembers with: see memory.c.
+typedef enum corral_memory {
+    CORRAL_MEMORY_NONE,
+    CORRAL_MEMORY_LSTM,
+    CORRAL_MEMORY_GRU,
+} corral_memory;
 
 /// What a Q-network says of an action's worth.
 typedef enum corral_worth {
@@ -56,12 +70,15 @@ typedef struct corral_policy_config {
     int64_t action_start;            // the environment's first action
     corral_policy_space action;      // choices and numbers; no parts: one of action_count
     bool masked;                     // choices that are not allowed are never made
-    corral_deviation deviation;
+    corral_deviation_kind deviation;
     bool squash;  // numbers go through tanh, and then fill their bounds
     bool rescale; // -1 .. 1 fills the bounds of numbers that have both; without it, numbers are as drawn
     double log_std_init;
     uint32_t noise_every; // steps for which gSDE keeps its noise
-    corral_sizes hidden;  // widths of the hidden layers, at least one
+    corral_memory memory; // behind the hidden layers
+    uint32_t memory_units;
+    corral_cnn cnn;      // where the observation has images
+    corral_sizes hidden; // widths of the hidden layers, at least one
     corral_activation activation;
     bool shared;                 // one trunk for both heads (those of a Q-network always share)
     bool dueling;                // Q-networks: a value and advantages instead of the worths alone
@@ -102,6 +119,11 @@ size_t corral_policy_action_words(const corral_policy_config *config);
 size_t corral_policy_action_bytes(const corral_policy_config *config);
 size_t corral_policy_mask_bytes(const corral_policy_config *config);
 size_t corral_policy_noise_width(const corral_policy_config *config);
+/// Floats that a policy remembers per row; 0: none.
+size_t corral_policy_memory_size(const corral_policy_config *config);
+/// Parts rows of them into hidden units and (of an LSTM) cells, [rows, memory_units] each.
+void corral_policy_part_memory(const corral_policy_config *config, size_t rows, const float *memory,
+                               float *out_hidden, float *out_cell);
 /// Inputs of the distribution of an action with parts.
 size_t corral_policy_action_inputs(const corral_policy_space *action);
 /// From an action's words to the row that the environment takes: squashed, scaled, and within its bounds.
@@ -126,6 +148,7 @@ typedef struct corral_policy_output {
     float *log_prob;  // [rows]
     float *logits;    // [rows, action_count]; of a Q-network the worths of the actions
     float *value;     // [rows]; of a Q-network the largest of them
+    float *memory;    // [rows, memory size], after these observations; may be that of the input
 } corral_policy_output;
 
 /// What acting starts from.
@@ -134,6 +157,7 @@ typedef struct corral_policy_input {
     const void *observation; // [rows, observation bytes], raw
     const float *noise;      // [rows, noise width] of corral_policy_draw(); NULL takes what is most probable
     const uint8_t *mask;     // [rows, mask bytes]; NULL: everything is allowed
+    const float *memory;     // [rows, memory size], before these observations; NULL: nothing yet
 } corral_policy_input;
 
 /// A row's result does not depend on the other rows.
@@ -188,6 +212,10 @@ typedef struct corral_policy_taken {
     const float *number;
     const uint8_t *mask;
     const float *old_logits, *old_mean, *old_log_std;
+    // of a recurrent policy, whose rows are sequences of `steps` each:
+    size_t steps;
+    const uint8_t *reset;       // [rows] 1 where an episode begins
+    const float *hidden, *cell; // [sequences, memory_units] before each
 } corral_policy_taken;
 
 /// What the policy of now says of them, each [rows].
@@ -201,7 +229,7 @@ typedef struct corral_policy_judged {
 /// and their means and the logarithms of their deviations.
 void corral_policy_action_widths(const corral_policy *policy, size_t *out_choices, size_t *out_logits,
                                  size_t *out_numbers);
-/// Whether the policy is one whose action is not one plain choice: it learns by corral_policy_judge() instead
+/// Whether the policy is more than one plain choice and no memory: it learns by corral_policy_judge() instead
 /// of corral_policy_graph().
 bool corral_policy_is_general(const corral_policy *policy);
 /// Records the network and the distributions of actions that were taken.

@@ -13,7 +13,7 @@
 ///     numbers     themselves; u8 divided by 255                count floats
 ///     binary      0 or 1                                       count floats
 ///     choices     one-hot, each; outside of them: all zero     count x choices floats
-///     image       divided by 255, [channels, height, width]    count floats
+///     image       divided by 255, [height, width, channels]    count floats
 #ifndef CORRAL_POLICY_SPACE_H
 #define CORRAL_POLICY_SPACE_H
 

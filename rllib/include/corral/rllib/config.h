@@ -50,10 +50,13 @@ typedef struct corral_network_config {
     int32_t initialisation; // corral_initialisation
     bool normalize_observation;
     double observation_clip;
-    bool action_mask;    // choices that the environment does not allow are never made
-    int32_t deviation;   // corral_deviation: of an action's numbers
-    bool squash;         // numbers go through tanh and fill their bounds
-    bool rescale_action; // -1 .. 1 fills the bounds
+    int32_t memory;       // corral_memory
+    int64_t memory_units; // of it
+    int32_t cnn;          // 0: by the size of images; else corral_cnn + 1
+    bool action_mask;     // choices that the environment does not allow are never made
+    int32_t deviation;    // corral_deviation_kind: of an action's numbers
+    bool squash;          // numbers go through tanh and fill their bounds
+    bool rescale_action;  // -1 .. 1 fills the bounds
     double log_std_init;
     int64_t noise_every; // steps for which gSDE keeps its noise; 0: a rollout
 } corral_network_config;
@@ -63,6 +66,7 @@ typedef struct corral_ppo_config {
     int64_t steps;     // per environment and iteration: T
     int64_t minibatch; // rows; larger than the rollout: the whole rollout
     int64_t epochs;
+    int64_t sequence; // steps that a recurrent policy learns through; 0: the whole rollout
     double gamma, lambda;
     corral_schedule learning_rate, clip_range, entropy_coefficient;
     double value_coefficient;
