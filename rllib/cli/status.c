@@ -21,9 +21,35 @@ static double number_of(const cJSON *object, const char *key)
     return cJSON_IsNumber(item) ? item->valuedouble : 0;
 }
 
-static void print_tables(const char *json)
+// Of tasks and actors: what they use, and what has to wait, for what, behind whom.
+static void print_runtime(const cJSON *runtime)
 {
-    cJSON *root = cJSON_Parse(json);
+    const cJSON *resources = cJSON_GetObjectItemCaseSensitive(runtime, "resources"), *item, *holder;
+    if (cJSON_GetArraySize(resources) == 0) return; // nobody has run any
+    printf("\ntasks and actors: %d processes, %d actors, %.0f objects; in use:",
+           cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(runtime, "workers")),
+           cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(runtime, "actors")),
+           number_of(runtime, "object_count"));
+    const char *separator = "";
+    cJSON_ArrayForEach(item, resources)
+    {
+        if (number_of(item, "total") == 0) continue;
+        printf("%s %g/%g %s", separator, number_of(item, "used"), number_of(item, "total"),
+               text_of(item, "name"));
+        separator = ",";
+    }
+    printf("\n");
+    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(runtime, "demands"))
+    {
+        printf("%.0f wait for %s, the first is %s\n", number_of(item, "count"), text_of(item, "demand"),
+               text_of(item, "first"));
+        cJSON_ArrayForEach(holder, cJSON_GetObjectItemCaseSensitive(item, "held_by"))
+            printf("    held by %s\n", cJSON_GetStringValue(holder));
+    }
+}
+
+static void print_tables(const cJSON *root)
+{
     const cJSON *nodes = cJSON_GetObjectItemCaseSensitive(root, "nodes"), *item;
     printf("%-18s %-22s %8s %10s %s\n", "NODE", "ADDRESS", "PID", "SLOTS", "STATE");
     cJSON_ArrayForEach(item, nodes)
@@ -44,7 +70,22 @@ static void print_tables(const char *json)
                number_of(item, "restarts"));
     }
     printf("\n%.0f fragments between nodes\n", number_of(root, "fragments_remote"));
-    cJSON_Delete(root);
+    print_runtime(cJSON_GetObjectItemCaseSensitive(root, "runtime"));
+}
+
+// The cluster, and under "runtime" what its head's hub has.
+static corral_status ask(const char *cluster, cJSON **out_root)
+{
+    char *text = NULL, *runtime = NULL;
+    corral_status status = corral_cluster_status(cluster, NULL, &text);
+    if (status == CORRAL_OK) status = corral_cluster_runtime_status(cluster, NULL, &runtime);
+    *out_root = status == CORRAL_OK ? cJSON_Parse(text) : NULL;
+    if (status == CORRAL_OK && *out_root == NULL)
+        status = corral_fail(CORRAL_ERROR_CORRUPT, "the head's answer is no JSON");
+    if (status == CORRAL_OK) cJSON_AddItemToObject(*out_root, "runtime", cJSON_Parse(runtime));
+    free(text);
+    free(runtime);
+    return status;
 }
 
 static int run(const cli_command *self, int argc, char **argv)
@@ -58,13 +99,15 @@ static int run(const cli_command *self, int argc, char **argv)
     cli_words words;
     if (cli_parse(self, argc, argv, flags, &words, &help) != CORRAL_OK) return cli_fail(CLI_BAD_INPUT);
     if (help) return CLI_OK;
-    char *text;
-    if (corral_cluster_status(cluster, NULL, &text) != CORRAL_OK) return cli_fail(CLI_BAD_INPUT);
-    if (json)
+    cJSON *root;
+    if (ask(cluster, &root) != CORRAL_OK) return cli_fail(CLI_BAD_INPUT);
+    char *text = json ? cJSON_PrintUnformatted(root) : NULL;
+    if (text != NULL)
         printf("%s\n", text);
     else
-        print_tables(text);
+        print_tables(root);
     free(text);
+    cJSON_Delete(root);
     return CLI_OK;
 }
 
