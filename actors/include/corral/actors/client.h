@@ -28,7 +28,7 @@ typedef struct corral_client_config {
     const char *address;              // "HOST:PORT" of a head, or NULL: an agent of our own, gone with us
     bool local;                       // everything in this process and thread
     double cpus;                      // of our own agent, or local; 0: the cores that this process may use
-    double gpus;                      // of our own agent, or local
+    double gpus;                      // of our own agent (0: those that the machine shows), or local
     const corral_resource *resources; // the same
     size_t resource_count;
     size_t store_bytes;       // of our own agent: shared memory for objects; 0: 30 % of what is free
