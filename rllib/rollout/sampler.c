@@ -21,7 +21,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NOBODY = UINT32_MAX, REQUEST_BYTES_MAX = 64 * 1024, BLOCKS_PER_WORKER = 2 };
+enum {
+    NOBODY = UINT32_MAX,
+    REQUEST_BYTES_MAX = 120 * 1024 /* they go into one message */,
+    BLOCKS_PER_WORKER = 2
+};
 
 // How long a run waits at its start for word from each worker: blocks of gigabytes are not had in an instant.
 static const int64_t start_limit_ns = 10 * CORRAL_SECOND;
