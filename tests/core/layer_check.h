@@ -78,7 +78,7 @@ static layer_run *layer_start(const layer_check *check, corral_dtype dtype)
     TEST_OK(corral_params_create(dtype, &run->params));
     for (uint32_t e = 0; e < check->entry_count; e++) {
         uint32_t index;
-        char name[16];
+        char name[24];
         snprintf(name, sizeof name, "entry.%u", e);
         TEST_OK(corral_params_add(run->params, name, check->entries[e].dimension_count,
                                   check->entries[e].shape, &index));
