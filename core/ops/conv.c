@@ -94,6 +94,9 @@ static void conv_backward(corral_node *node)
     run.weight_grad = corral_tape_parameter_gradient(tape, node->weight);
     run.bias_grad = corral_tape_parameter_gradient(tape, node->bias);
     run.x_grad = corral_tensor_gradient(node->a);
+    if (run.x_grad != NULL)
+        run.panels = corral_tape_scratch(node->tensor.tape, corral_layers_of(dtype)->conv_panels(&run) *
+                                                                corral_dtype_size(dtype));
     if (tape->status == CORRAL_OK) corral_layers_of(dtype)->conv_grad(&run);
 }
 

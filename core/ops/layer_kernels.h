@@ -34,6 +34,7 @@ typedef struct corral_conv_run {
     void *y;
     const void *y_grad;
     void *x_grad, *weight_grad, *bias_grad; // added to; NULL where not wanted
+    void *panels;                           // conv_grad's own: room for conv_panels() elements
     int32_t *chosen;                        // max pool: where in its window each result was found
 } corral_conv_run;
 
@@ -59,6 +60,7 @@ typedef struct corral_layer_kernels {
     void (*gru_cell_grad)(const corral_cell_run *run);
     void (*product)(const corral_product *product);
     void (*conv)(const corral_conv_run *run);
+    size_t (*conv_panels)(const corral_conv_run *run);
     void (*conv_grad)(const corral_conv_run *run); // y_grad is that of the sums before the activation
     void (*norm)(const corral_norm_run *run);
     void (*norm_grad)(const corral_norm_run *run);
@@ -66,10 +68,12 @@ typedef struct corral_layer_kernels {
     void (*max_pool_grad)(const corral_conv_run *run);
     void (*avg_pool)(const corral_conv_run *run);
     void (*avg_pool_grad)(const corral_conv_run *run);
+    /// `packed`, of a weight [out, in], in panels, of which `panels` has room for the floats of in x out.
+    void (*linear_panels)(size_t in, size_t out, const float *packed, float *panels);
     /// y (+)= x W^T for rows that lie x_row and y_row apart: from the bias, or from what is there where
-    /// `bias` is NULL. `packed` is NULL in f64.
+    /// `bias` is NULL. `packed` is NULL in f64. `panels`, where it is not NULL, is read instead.
     void (*rows_linear)(size_t rows, size_t in, size_t out, const void *x, size_t x_row, const void *weight,
-                        const float *packed, const void *bias, void *y, size_t y_row);
+                        const float *packed, const float *panels, const void *bias, void *y, size_t y_row);
 } corral_layer_kernels;
 
 extern const corral_layer_kernels corral_layers_f32, corral_layers_f64;

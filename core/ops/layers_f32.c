@@ -12,6 +12,8 @@ static void product(const corral_product *p)
     corral_layer_table_cpu()->product(p);
 }
 
+#include "ops/real_panels.h"
+
 // How a matrix with fewer outputs is packed is the backend's own affair; one with more is packed as its
 // transpose, in rows of one width.
 enum { FEW_OUTPUTS = 8 };
@@ -29,8 +31,14 @@ static void few_outputs(size_t rows, size_t in, size_t out, const float *x, size
     }
 }
 
+static void linear_panels(size_t in, size_t out, const float *packed, float *panels)
+{
+    if (out <= FEW_OUTPUTS || in == 0) return;
+    to_panels(in, out, packed, corral_backend_cpu()->packed_size(out, in) / in, panels);
+}
+
 static void rows_linear(size_t rows, size_t in, size_t out, const void *x, size_t x_row, const void *weight,
-                        const float *packed, const void *bias, void *y, size_t y_row)
+                        const float *packed, const float *panels, const void *bias, void *y, size_t y_row)
 {
     if (out <= FEW_OUTPUTS || in == 0) {
         few_outputs(rows, in, out, x, x_row, weight, bias, y, y_row);
@@ -43,8 +51,10 @@ static void rows_linear(size_t rows, size_t in, size_t out, const void *x, size_
                               .a = x,
                               .a_row = x_row,
                               .a_step = 1,
-                              .b = packed,
-                              .b_step = corral_backend_cpu()->packed_size(out, in) / in,
+                              .b = panels != NULL ? panels : packed,
+                              .b_step = panels != NULL ? CORRAL_PANEL
+                                                       : corral_backend_cpu()->packed_size(out, in) / in,
+                              .b_panel = panels != NULL ? in * CORRAL_PANEL : 0,
                               .bias = bias,
                               .c = y,
                               .c_row = y_row});
@@ -122,5 +132,17 @@ static void conv(const corral_conv_run *run)
                           (float *)run->y + place_at(run, row, oy, 0));
     }
 }
+
+// The cells are compiled for each instruction set.
+#define CELL(name)                                                                                           \
+    static void name(const corral_cell_run *run)                                                             \
+    {                                                                                                        \
+        corral_layer_table_cpu()->cells->name(run);                                                          \
+    }
+CELL(lstm_cell)
+CELL(lstm_cell_grad)
+CELL(gru_cell)
+CELL(gru_cell_grad)
+#undef CELL
 
 #include "ops/real_layer_table.h"

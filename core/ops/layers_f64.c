@@ -14,10 +14,17 @@ static void product(const corral_product *p)
     plain_product(p);
 }
 
-static void rows_linear(size_t rows, size_t in, size_t out, const void *x, size_t x_row, const void *weight,
-                        const float *packed, const void *bias, void *y, size_t y_row)
+#include "ops/real_panels.h"
+
+static void linear_panels(size_t in, size_t out, const float *packed, float *panels)
 {
-    (void)packed;
+    (void)in, (void)out, (void)packed, (void)panels; // f64 reads the weights as they are
+}
+
+static void rows_linear(size_t rows, size_t in, size_t out, const void *x, size_t x_row, const void *weight,
+                        const float *packed, const float *panels, const void *bias, void *y, size_t y_row)
+{
+    (void)packed, (void)panels;
     for (size_t r = 0; r < rows; r++) {
         for (size_t o = 0; o < out; o++) {
             double *to = (double *)y + r * y_row + o, sum = bias == NULL ? *to : ((const double *)bias)[o];
@@ -40,5 +47,7 @@ static void conv(const corral_conv_run *run)
     for (size_t i = 0; i < count && run->activation == CORRAL_RELU; i++)
         y[i] = y[i] > 0 || y[i] != y[i] ? y[i] : 0;
 }
+
+#include "ops/real_recurrent.h"
 
 #include "ops/real_layer_table.h"

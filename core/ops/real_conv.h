@@ -99,12 +99,12 @@ static void conv_weight_group(const corral_conv_run *run, size_t row, size_t ky,
     });
 }
 
-/// dx of one image, for one row of places and the same columns.
+/// dx of one image, for one row of places and the same columns, of which `panels` holds the weights.
 static void conv_input_group(const corral_conv_run *run, size_t row, size_t oy, size_t ky, size_t kx,
-                             size_t group)
+                             size_t group, const real *panels)
 {
     const corral_window *w = &run->window;
-    const size_t c = run->channels, matrix = w->height * w->width * c;
+    const size_t c = run->channels;
     const range xs = inside_places(kx, w->stride, w->padding, run->out_width, run->width);
     if (xs.first == xs.end) return;
     product(&(corral_product){
@@ -115,8 +115,9 @@ static void conv_input_group(const corral_conv_run *run, size_t row, size_t oy, 
         .a = (const real *)run->y_grad + place_at(run, row, oy, xs.first),
         .a_row = run->out,
         .a_step = 1,
-        .b = (const real *)run->weight + (ky * w->width + kx) * c,
-        .b_step = matrix,
+        .b = panels,
+        .b_step = CORRAL_PANEL,
+        .b_panel = run->out * CORRAL_PANEL,
         .c = (real *)(uintptr_t)pixel(run, run->x_grad, row, oy * w->stride + ky - w->padding,
                                       xs.first * w->stride + kx - w->padding),
         .c_row = w->stride * c,
@@ -130,15 +131,50 @@ static size_t group_of(const corral_conv_run *run, size_t kx, size_t most)
     return run->window.padding > 0 ? 1 : rest < most ? rest : most;
 }
 
+/// The weights of one group in panels, [out, group * channels]; how many elements they take.
+static size_t group_panels(const corral_conv_run *run, size_t group)
+{
+    return panels_count(run->out, group * run->channels);
+}
+
+static size_t conv_panels(const corral_conv_run *run)
+{
+    size_t count = 0;
+    for (size_t kx = 0, group; kx < run->window.width; kx += group) {
+        group = group_of(run, kx, run->window.stride);
+        count += group_panels(run, group);
+    }
+    return run->window.height * count;
+}
+
+/// All groups' weights, in the order in which the gradient walks over them.
+static void fill_panels(const corral_conv_run *run)
+{
+    const corral_window *w = &run->window;
+    real *to = run->panels;
+    for (size_t ky = 0; ky < w->height; ky++) {
+        for (size_t kx = 0, group; kx < w->width; kx += group) {
+            group = group_of(run, kx, w->stride);
+            to_panels(run->out, group * run->channels,
+                      (const real *)run->weight + (ky * w->width + kx) * run->channels,
+                      w->height * w->width * run->channels, to);
+            to += group_panels(run, group);
+        }
+    }
+}
+
 static void conv_input_grad(const corral_conv_run *run, size_t row)
 {
     const corral_window *w = &run->window;
+    const size_t row_panels = conv_panels(run) / w->height;
     for (size_t oy = 0; oy < run->out_height; oy++) {
         const range rows = inside_window(oy, w->stride, w->padding, w->height, run->height);
         for (size_t ky = rows.first; ky < rows.end; ky++) {
+            const real *panels = (const real *)run->panels + ky * row_panels;
             for (size_t kx = 0, group; kx < w->width; kx += group) {
                 group = group_of(run, kx, w->stride);
-                conv_input_group(run, row, oy, ky, kx, group);
+                conv_input_group(run, row, oy, ky, kx, group, panels);
+                panels += group_panels(run, group);
             }
         }
     }
@@ -167,6 +203,7 @@ static void conv_bias_grad(const corral_conv_run *run, size_t row)
 
 static void conv_grad(const corral_conv_run *run)
 {
+    if (run->x_grad != NULL) fill_panels(run);
     for (size_t row = 0; row < run->rows; row++) {
         if (run->weight_grad != NULL) conv_weight_grad(run, row);
         if (run->bias_grad != NULL) conv_bias_grad(run, row);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 The Corral authors
 
-// The layers' table of one dtype. The including file has product, rows_linear and conv.
+// The layers' table of one dtype. The including file has product, rows_linear, conv and the cells.
 
-#include "ops/real_recurrent.h"
+#include "ops/real_steps.h"
 
 #include "ops/real_pool.h"
 
@@ -17,6 +17,7 @@ const corral_layer_kernels OF_DTYPE(corral_layers) = {
     .gru_cell_grad = gru_cell_grad,
     .product = product,
     .conv = conv,
+    .conv_panels = conv_panels,
     .conv_grad = conv_grad,
     .norm = norm,
     .norm_grad = norm_grad,
@@ -24,5 +25,6 @@ const corral_layer_kernels OF_DTYPE(corral_layers) = {
     .max_pool_grad = max_pool_grad,
     .avg_pool = avg_pool,
     .avg_pool_grad = avg_pool_grad,
+    .linear_panels = linear_panels,
     .rows_linear = rows_linear,
 };

@@ -17,25 +17,6 @@ static inline real *cell_row(const void *array, const corral_cell_run *run, size
     return (real *)(uintptr_t)array + s * run->stride * width;
 }
 
-static void begin_step(const corral_cell_run *run, const uint8_t *reset, const void *h_last,
-                       const void *c_last, size_t last_stride)
-{
-    const size_t bytes = run->hidden * sizeof(real);
-    for (size_t s = 0; s < run->sequences; s++) {
-        const bool fresh = reset != NULL && reset[s * run->stride] != 0;
-        const void *lasts[2] = {h_last, c_last};
-        const void *to[2] = {run->h_before, run->c_before};
-        for (int i = 0; i < 2; i++) {
-            if (to[i] == NULL) continue;
-            real *state = cell_row(to[i], run, s, run->hidden);
-            if (fresh || lasts[i] == NULL)
-                memset(state, 0, bytes);
-            else
-                memcpy(state, (const real *)lasts[i] + s * last_stride * run->hidden, bytes);
-        }
-    }
-}
-
 static void lstm_cell(const corral_cell_run *run)
 {
     const size_t n = run->hidden;
@@ -69,6 +50,7 @@ static void lstm_cell_grad(const corral_cell_run *run)
         const real *dc_out = run->c_grad == NULL ? NULL : cell_row(run->c_grad, run, s, n);
         real *h_carry = (real *)run->h_carry + s * n, *c_carry = (real *)run->c_carry + s * n;
         real *to = cell_row(run->gates_grad, run, s, 4 * n);
+#pragma GCC ivdep // the arrays are apart
         for (size_t k = 0; k < n; k++) {
             const real dh = dh_out[k] + h_carry[k];
             const real dc =
@@ -117,6 +99,7 @@ static void gru_cell_grad(const corral_cell_run *run)
         real *carry = (real *)run->h_carry + s * n;
         real *to = cell_row(run->gates_grad, run, s, 3 * n),
              *to_sums = cell_row(run->sums_grad, run, s, 3 * n);
+#pragma GCC ivdep // the arrays are apart
         for (size_t k = 0; k < n; k++) {
             const real dh = dh_out[k] + carry[k];
             const real dn = dh * (1 - z[k]) * (1 - candidate[k] * candidate[k]);

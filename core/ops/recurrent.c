@@ -28,7 +28,8 @@ typedef struct recurrent_record {
     size_t steps, sequences, rows, in, hidden, gate_count; // 4 gates: LSTM, 3: GRU
     size_t size;                                           // of an element
     char *gates, *h_before, *c_before, *c, *tanh_c;
-    char *sums; // GRU: W_h h + b_h. LSTM: [gates], the two biases' sum
+    float *panels; // W_h^T in panels, where there are steps enough to make them worth while; else NULL
+    char *sums;    // GRU: W_h h + b_h. LSTM: [gates], the two biases' sum
     corral_tensor *h_out, *c_out;
 } recurrent_record;
 
@@ -93,7 +94,7 @@ static void forward_step(const corral_tape *tape, const recurrent_record *r, cor
     const void *bias = is_lstm(r) ? NULL : corral_tape_parameter_data(tape, r->entries.bias_hidden);
     layers->rows_linear(r->sequences, n, wide, run.h_before, r->steps * n,
                         corral_tape_parameter_data(tape, r->entries.weight_hidden),
-                        packed_of(tape, r->entries.weight_hidden), bias,
+                        packed_of(tape, r->entries.weight_hidden), r->panels, bias,
                         is_lstm(r) ? run.gates : corral_unconst(run.sums), r->steps * wide);
     if (is_lstm(r))
         layers->lstm_cell(&run);
@@ -110,6 +111,9 @@ static void recurrent_forward(corral_node *node)
                                      corral_tape_parameter_data(tape, r->entries.weight_input),
                                      packed_of(tape, r->entries.weight_input), first_bias(tape, r, dtype),
                                      CORRAL_LINEAR, r->gates);
+    if (r->panels != NULL)
+        corral_layers_of(dtype)->linear_panels(r->hidden, r->gate_count * r->hidden,
+                                               packed_of(tape, r->entries.weight_hidden), r->panels);
     for (size_t t = 0; t < r->steps; t++)
         forward_step(tape, r, dtype, t);
 }
@@ -315,11 +319,19 @@ static bool fill_record(const char *name, corral_tensor *x, const corral_sequenc
            check_state(name, x, r->first_cell, r->sequences, r->hidden);
 }
 
+static size_t round_up_panel(size_t columns)
+{
+    return (columns + CORRAL_PANEL - 1) / CORRAL_PANEL * CORRAL_PANEL;
+}
+
 static void allocate_record(corral_tape *tape, recurrent_record *r)
 {
     const size_t state = r->rows * r->hidden * r->size, wide = r->gate_count * state;
     r->gates = corral_tape_scratch(tape, wide);
     r->h_before = corral_tape_scratch(tape, state);
+    if (r->size == sizeof(float) && r->rows >= 64 && r->steps > 1)
+        r->panels =
+            corral_tape_scratch(tape, r->hidden * round_up_panel(r->gate_count * r->hidden) * sizeof(float));
     r->sums = corral_tape_scratch(tape, is_lstm(r) ? r->gate_count * r->hidden * r->size : wide);
     if (!is_lstm(r)) return;
     r->c_before = corral_tape_scratch(tape, state);
@@ -396,7 +408,7 @@ static void step_hidden(const corral_params *params, uint32_t weight, const floa
 {
     const corral_param *w = corral_params_entry(params, weight);
     corral_layers_f32.rows_linear(rows, w->shape[1], w->shape[0], h, w->shape[1], entry_data(params, weight),
-                                  corral_params_packed(params, weight), bias, y, w->shape[0]);
+                                  corral_params_packed(params, weight), NULL, bias, y, w->shape[0]);
 }
 
 void corral_lstm_step(const corral_params *params, const corral_recurrent *entries, size_t rows,

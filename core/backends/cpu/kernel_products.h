@@ -183,6 +183,24 @@ static void linear_of_few(size_t rows, size_t in_features, size_t out_features, 
     }
 }
 
+// How much of a long row of x is taken at a time, so that the part of the weight stays in the cache while the
+// rows of a block pass over it.
+enum { DEPTH_BLOCK = 256 };
+
+/// The chains go on from what is in y: the same bits.
+static void linear_block(const product_shape *whole)
+{
+    product_shape part = *whole;
+    part.depth = whole->depth < DEPTH_BLOCK || whole->rows <= NARROW_ROWS ? whole->depth : DEPTH_BLOCK;
+    product(FROM_BIAS, false, &part);
+    for (size_t k = part.depth; k < whole->depth; k += part.depth) {
+        if (whole->depth - k < part.depth) part.depth = whole->depth - k;
+        part.a.at = whole->a.at + k;
+        part.b = whole->b + k * whole->b_step;
+        product(FROM_RESULT, false, &part);
+    }
+}
+
 static void linear(size_t rows, size_t in_features, size_t out_features, const float *x, const float *packed,
                    const float *bias, corral_activation activation, float *y)
 {
@@ -204,7 +222,7 @@ static void linear(size_t rows, size_t in_features, size_t out_features, const f
             .c = y + r * out_features,
             .c_row = out_features,
         };
-        product(FROM_BIAS, false, &shape);
+        linear_block(&shape);
         // Over the whole block at once while it is in the cache: long runs keep several vectors in flight.
         activate(count * out_features, activation, shape.c);
     }

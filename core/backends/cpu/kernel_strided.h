@@ -7,6 +7,12 @@
 //
 // The tiles are those of kernel_products.h: each element of c is one chain of multiply-adds over the depth.
 
+/// Where column `n` of b begins. Panels are whole multiples of every tile's width.
+ALWAYS_INLINE size_t column_of(const corral_product *p, size_t n)
+{
+    return p->b_panel == 0 ? n : p->b_panel * (n / CORRAL_PANEL) + n % CORRAL_PANEL;
+}
+
 /// One tile. ROWS, COLUMNS, FROM_BIAS and CONTIGUOUS (a_row is 1; else a_step is) are constants wherever this
 /// is inlined. The last vector of each row has `last` elements.
 ALWAYS_INLINE void strided_tile(const int ROWS, const int COLUMNS, const bool FROM_BIAS,
@@ -24,9 +30,10 @@ ALWAYS_INLINE void strided_tile(const int ROWS, const int COLUMNS, const bool FR
         sum[m][COLUMNS - 1] = load_partial(from + (COLUMNS - 1) * LANES, last);
     }
     const size_t a_row = CONTIGUOUS ? 1 : p->a_row, a_step = CONTIGUOUS ? p->a_step : 1;
+    const float *columns = (const float *)p->b + column_of(p, n0);
     for (size_t j = 0; j < p->outer; j++) {
         const float *a = (const float *)p->a + m0 * a_row + j * p->a_outer;
-        const float *b = (const float *)p->b + j * p->b_outer + n0;
+        const float *b = columns + j * p->b_outer;
 #pragma GCC unroll 2
         for (size_t k = 0; k < p->inner; k++) {
             vec right[4];
@@ -55,7 +62,8 @@ ALWAYS_INLINE void strided_tile(const int ROWS, const int COLUMNS, const bool FR
     }
 }
 
-/// Rows `first` to `end` of one panel of COLUMNS vectors, as many at a time as MOST allows.
+/// Rows `first` to `end` of one panel of COLUMNS vectors, as many at a time as MOST allows. One row more than
+/// that goes as two tiles of about half: a tile of one row would wait for its own sums.
 ALWAYS_INLINE void strided_panel(const int MOST, const int COLUMNS, const bool FROM_BIAS,
                                  const bool CONTIGUOUS, const corral_product *p, size_t first, size_t end,
                                  size_t n, size_t last)
@@ -63,12 +71,14 @@ ALWAYS_INLINE void strided_panel(const int MOST, const int COLUMNS, const bool F
     size_t m = first;
 #define TILES(ROWS)                                                                                          \
     if (ROWS <= MOST) {                                                                                      \
-        for (; m + ROWS <= end; m += ROWS)                                                                   \
+        for (; m + ROWS <= end && (ROWS < MOST || ROWS > 8 || end - m != ROWS + 1); m += ROWS)               \
             strided_tile(ROWS, COLUMNS, FROM_BIAS, CONTIGUOUS, p, m, n, last);                               \
     }
     TILES(12)
     TILES(8)
-    TILES(6)
+    if (MOST < 8) {
+        TILES(6)
+    }
     TILES(4)
     TILES(3)
     TILES(2)
@@ -99,23 +109,45 @@ ALWAYS_INLINE void strided_rows(const bool FROM_BIAS, const bool CONTIGUOUS, con
     }
 }
 
-// Rows that are taken together.
-enum { ROW_BLOCK = 96 };
+// Rows that are taken together, so that what one panel of columns left in the cache serves the next one; and
+// how much of the depth, so that the panel stays there while all rows pass over it.
+enum { ROW_BLOCK = 96, DEPTH_BLOCK = 128 };
 
-/// Blocks of rows, so that what one panel of columns left in the cache serves the next one.
+static void strided_block(const corral_product *p, size_t first, size_t end)
+{
+    if (p->a_row == 1) {
+        if (p->bias != NULL)
+            strided_rows(true, true, p, first, end);
+        else
+            strided_rows(false, true, p, first, end);
+    } else if (p->bias != NULL) {
+        strided_rows(true, false, p, first, end);
+    } else {
+        strided_rows(false, false, p, first, end);
+    }
+}
+
+/// A depth of one level and many rows goes in blocks: the chains go on from what is in c.
+static void strided_depth(const corral_product *p, size_t first, size_t end)
+{
+    for (size_t k = 0; k < p->inner; k += DEPTH_BLOCK) {
+        corral_product part = *p;
+        part.inner = p->inner - k < DEPTH_BLOCK ? p->inner - k : DEPTH_BLOCK;
+        part.a = (const float *)p->a + k * p->a_step;
+        part.b = (const float *)p->b + k * p->b_step;
+        part.bias = k == 0 ? p->bias : NULL;
+        strided_block(&part, first, end);
+    }
+}
+
 static void product_strided(const corral_product *p)
 {
+    const bool deep = p->outer == 1 && p->inner > DEPTH_BLOCK && p->rows > NARROW_ROWS;
     for (size_t m = 0; m < p->rows; m += ROW_BLOCK) {
         const size_t end = p->rows - m < ROW_BLOCK ? p->rows : m + ROW_BLOCK;
-        if (p->a_row == 1) {
-            if (p->bias != NULL)
-                strided_rows(true, true, p, m, end);
-            else
-                strided_rows(false, true, p, m, end);
-        } else if (p->bias != NULL) {
-            strided_rows(true, false, p, m, end);
-        } else {
-            strided_rows(false, false, p, m, end);
-        }
+        if (deep)
+            strided_depth(p, m, end);
+        else
+            strided_block(p, m, end);
     }
 }

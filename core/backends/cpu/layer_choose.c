@@ -11,9 +11,12 @@
 typedef float real;
 #include "backends/cpu/plain_product.h"
 
+extern const corral_cell_table corral_cell_table_portable;
+
 static const corral_layer_table portable = {
     .name = "portable",
     .product = plain_product,
+    .cells = &corral_cell_table_portable,
 };
 
 #if defined(__x86_64__)

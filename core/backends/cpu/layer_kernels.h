@@ -12,7 +12,10 @@
 
 #include "backends/cpu/kernel_strided.h"
 
+extern const corral_cell_table CELL_TABLE;
+
 const corral_layer_table LAYER_TABLE = {
     .name = KERNELS_NAME,
     .product = product_strided,
+    .cells = &CELL_TABLE,
 };

@@ -15,20 +15,34 @@
 ///
 /// The start is bias[n], or what is in c where bias is NULL. a_row or a_step is 1. c overlaps neither
 /// operand.
+enum { CORRAL_PANEL = 64 };
+
 typedef struct corral_product {
     size_t rows, columns, outer, inner;
     const void *a;
     size_t a_row, a_outer, a_step;
     const void *b;
-    size_t b_outer, b_step;
+    size_t b_outer, b_step, b_panel;
     const void *bias; // [columns]
     void *c;
     size_t c_row;
 } corral_product;
 
+struct corral_cell_run; // ops/layer_kernels.h
+
+/// The cells of recurrent layers (ops/real_recurrent.h), compiled for an instruction set. No multiply-add is
+/// fused, so that all of them give the same bits.
+typedef struct corral_cell_table {
+    void (*lstm_cell)(const struct corral_cell_run *run);
+    void (*lstm_cell_grad)(const struct corral_cell_run *run);
+    void (*gru_cell)(const struct corral_cell_run *run);
+    void (*gru_cell_grad)(const struct corral_cell_run *run);
+} corral_cell_table;
+
 typedef struct corral_layer_table {
     const char *name; // of the table in backend.h that it stands beside
     void (*product)(const corral_product *product);
+    const corral_cell_table *cells;
 } corral_layer_table;
 
 /// The one beside corral_backend_cpu(). [any thread]

@@ -9,5 +9,6 @@
 #define NARROW_ROWS  8
 #define KERNELS_NAME "x86-64-v2"
 #define LAYER_TABLE  corral_layer_table_v2
+#define CELL_TABLE   corral_cell_table_v2
 
 #include "backends/cpu/layer_kernels.h"

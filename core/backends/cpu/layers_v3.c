@@ -9,5 +9,6 @@
 #define NARROW_ROWS  12
 #define KERNELS_NAME "x86-64-v3"
 #define LAYER_TABLE  corral_layer_table_v3
+#define CELL_TABLE   corral_cell_table_v3
 
 #include "backends/cpu/layer_kernels.h"
