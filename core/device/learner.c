@@ -112,6 +112,8 @@ corral_status learner_create(corral_device *device, const corral_device_learner_
     status = l->status;
     if (status == CORRAL_OK) { // the padding between entries is never written to
         l->table->zero(l->work, l->gradient, l->count * sizeof(float));
+        l->table->zero(l->work, l->first, l->count * sizeof(float));
+        l->table->zero(l->work, l->second, l->count * sizeof(float));
         status = corral_device_wait(device, l->work);
     }
     return status;
