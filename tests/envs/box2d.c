@@ -162,7 +162,7 @@ static void a_seed_is_an_episode(void)
 
 static void the_examiner_is_content(void)
 {
-    static const char *const names[] = {"LunarLander-v3", "BipedalWalkerHardcore-v3"};
+    static const char *const names[] = {"LunarLander-v3", "BipedalWalker-v3"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const corral_env_type *type;
         TEST_OK(corral_env_find(names[i], &type));
