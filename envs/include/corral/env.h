@@ -277,8 +277,8 @@ typedef struct corral_env_render {
 } corral_env_render;
 
 /* Which actions are allowed now: writes one byte (0 or 1) for each choice, n for a DISCRETE action space. For
- * several elements and leaves, one behind the other: nvec[i] bytes for each element of a MULTI_DISCRETE, 2 (may
- * be 0, may be 1) for each of a MULTI_BINARY, none for a BOX. At least one of each element's is 1. */
+ * several elements and leaves, one behind the other: nvec[i] bytes for each element of a MULTI_DISCRETE, 2
+ * (may be 0, may be 1) for each of a MULTI_BINARY, none for a BOX. At least one of each element's is 1. */
 #define CORRAL_ENV_ACTION_MASK "corral.action-mask"
 typedef struct corral_env_action_mask {
     uint32_t size;

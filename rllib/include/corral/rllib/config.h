@@ -126,7 +126,7 @@ typedef struct corral_train_config {
     char env[CORRAL_TEXT_SIZE];
     corral_pairs env_params;
     corral_words wrappers;
-    int32_t isolation; // corral_isolation
+    int32_t isolation;         // corral_isolation
     int64_t max_episode_steps; // -1: the environment's own
     int64_t seed;
     int64_t envs;         // E: environments in the whole run
