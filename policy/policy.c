@@ -42,7 +42,7 @@ static corral_status check_config(const corral_policy_config *config)
     for (uint32_t i = 0; i < config->hidden.count; i++)
         if (config->hidden.value[i] == 0)
             return corral_fail(CORRAL_ERROR_INVALID, "network.hidden: layer %u has no units", i);
-    return config->kind == CORRAL_POLICY_Q ? policy_check_q(config) : CORRAL_OK;
+    return policy_check_q(config);
 }
 
 corral_status policy_add_layer(corral_policy *policy, policy_layer *layer, const char *name, size_t in,

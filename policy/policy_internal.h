@@ -168,6 +168,7 @@ void policy_noise_finish(corral_policy *policy);
 
 /// Numbers of the head for each action.
 uint32_t policy_atoms(const corral_policy_config *config);
+/// What is said of worths and noise.
 corral_status policy_check_q(const corral_policy_config *config);
 
 /// The worths of the actions of `rows` <= POLICY_BLOCK_ROWS observations, then what `out` wants.

@@ -20,6 +20,10 @@ uint32_t policy_atoms(const corral_policy_config *config)
 
 corral_status policy_check_q(const corral_policy_config *config)
 {
+    if (config->kind != CORRAL_POLICY_Q && (config->noisy || config->worth != CORRAL_WORTH_MEAN))
+        return corral_fail(
+            CORRAL_ERROR_INVALID,
+            "an actor-critic has no noisy layers and no distributions of worths; Q-networks have");
     if (config->worth == CORRAL_WORTH_MEAN) return CORRAL_OK;
     if (config->atoms < 2 || config->atoms > CORRAL_C51_MOST_ATOMS)
         return corral_fail(CORRAL_ERROR_INVALID,

@@ -499,6 +499,7 @@ corral_status dqn_update(dqn *d, const dqn_moment *now, dqn_result *out_result)
         const corral_status status = dqn_device_finish(d->device, &result);
         if (status != CORRAL_OK) return status;
     }
+    corral_policy_still_noise(d->policy); // whoever looks at the policy between updates sees it without
     finish_means(&result);
     // Counted in environment steps alone: how often there are updates does not come into it.
     if (every > 0 && now->env_steps / every != now->env_steps_before / every) move_target(d, &result);

@@ -84,6 +84,21 @@ static void what_is_no_policy_is_refused(void)
     TEST_FAILS(corral_agent_load("/nowhere", &agent), CORRAL_ERROR_NOT_FOUND, "/nowhere");
     TEST_FAILS(corral_agent_load("/tmp", &agent), CORRAL_ERROR_NOT_FOUND, "/tmp/policy.safetensors");
     CU_ASSERT_NOT_EQUAL(corral_agent_load("/proc/self/exe", &agent), CORRAL_OK);
+    // What only a Q-network can have, in an actor-critic.
+    corral_policy *policy;
+    corral_policy_config config = {
+        .observation_size = WIDTH, .action_count = 2, .hidden = {1, {8}}, .noisy = true, .noisy_sigma = 0.5};
+    TEST_FAILS(corral_policy_create(&config, 1, &policy), CORRAL_ERROR_INVALID, "no noisy layers");
+    config.noisy = false;
+    config.worth = CORRAL_WORTH_QUANTILE;
+    config.atoms = 5;
+    TEST_FAILS(corral_policy_create(&config, 1, &policy), CORRAL_ERROR_INVALID, "no distributions");
+    config.kind = CORRAL_POLICY_Q;
+    config.atoms = 1;
+    TEST_FAILS(corral_policy_create(&config, 1, &policy), CORRAL_ERROR_INVALID, "dqn.atoms");
+    config.worth = CORRAL_WORTH_CATEGORICAL;
+    config.atoms = 5;
+    TEST_FAILS(corral_policy_create(&config, 1, &policy), CORRAL_ERROR_INVALID, "dqn.value_min");
     corral_agent_destroy(NULL);
 }
 
