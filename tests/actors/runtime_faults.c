@@ -239,13 +239,13 @@ static void calls_are_bounded(void)
     corral_ref *actor = NULL, *refs[3], *more = NULL;
     TEST_OK(corral_actor_spawn(client, "counter", NULL, 0, &options, &actor));
     for (int i = 0; i < 3; i++)
-        refs[i] = call(actor, "nap", 50, 0);
+        refs[i] = call(actor, "nap", i == 0 ? 500 : 1, 0);
     TEST_FAILS(corral_actor_call(actor, "nap", NULL, 0, NULL, &more), CORRAL_ERROR_FULL,
                "3 calls of this actor are open");
-    expect(refs[0], 50);
+    expect(refs[0], 500);
     refs[0] = call(actor, "nap", 1, 0);
-    expect(refs[1], 50);
-    expect(refs[2], 50);
+    expect(refs[1], 1);
+    expect(refs[2], 1);
     expect(refs[0], 1);
     corral_release(actor);
     runtime_close(client);
