@@ -33,7 +33,7 @@ static void paint_picture(const brush *b, const stage *g, const player *who, box
                   brush_style(b, 15, THEME_FAINT, TEXT_MIDDLE), "This environment draws no picture");
     } else {
         const box fit = scene_fit(drawn, inner), before = b->canvas->clip;
-        canvas_clip(b->canvas, &fit);
+        canvas_clip(b->canvas, g->zoom.times > 1 ? &inner : &fit);
         scene_paint(drawn, b->canvas, b->fonts, g->zoom.times > 1 ? scene_zoom(fit, g->zoom) : fit);
         canvas_clip(b->canvas, &before);
     }

@@ -27,8 +27,11 @@ keys v space
 sleep 2 # paused, and still there
 keys comma comma period c
 wait_for corral-view.png
-keys space plus n h h p c
+keys z c
 wait_for corral-view-2.png
+cmp -s corral-view.png corral-view-2.png && fail "zooming changes nothing"
+keys z z space plus n h h p c
+wait_for corral-view-3.png
 sleep 0.5
 keys v
 wait_for corral-view.mp4
