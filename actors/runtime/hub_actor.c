@@ -71,9 +71,10 @@ static size_t window_of(const hub_actor *actor)
     return concurrency > HUB_WINDOW ? concurrency : HUB_WINDOW;
 }
 
+// A process that is being killed lives on for a moment: it is sent nothing that was asked for after that.
 static void send_calls(corral_hub *hub, hub_actor *actor)
 {
-    while (actor->state == ACTOR_ALIVE && actor->running.count < window_of(actor)) {
+    while (actor->state == ACTOR_ALIVE && !actor->worker->ending && actor->running.count < window_of(actor)) {
         hub_task *call = next_call(actor);
         if (call == NULL) return;
         hub_queue_push(&actor->running, call);
