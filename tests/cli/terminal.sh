@@ -2,6 +2,7 @@
 # The box on a terminal: it fits terminals of several sizes, in colour and without, in UTF-8 and without.
 . "$(dirname "$0")/common.sh"
 command -v script >/dev/null || { echo "no script(1) here"; exit 77; }
+script -qec true /dev/null </dev/null >/dev/null 2>&1 || { echo "no pseudo-terminals here"; exit 77; }
 escape=$(printf '\033')
 
 # on_terminal COLUMNS ROWS SETTINGS...: a short run there; what came, in $out/stdout, without carriage returns
