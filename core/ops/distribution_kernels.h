@@ -38,6 +38,21 @@ typedef struct corral_normal_run {
     void *value_grad;
 } corral_normal_run;
 
+/// The parameters of a row's `n` Beta distributions, [rows, n] each.
+typedef struct corral_beta_side {
+    const void *alpha, *beta;
+    void *alpha_grad, *beta_grad;
+} corral_beta_side;
+
+typedef struct corral_beta_run {
+    size_t rows, n;
+    corral_beta_side p, q; // q: the second distribution of a divergence
+    const void *value;     // [rows, n]; of a sample: its uniform numbers
+    void *y;               // [rows]; of a sample: [rows, n]
+    const void *y_grad;
+    void *value_grad;
+} corral_beta_run;
+
 typedef enum corral_discrete_kind {
     CORRAL_CATEGORICAL_LOG_PROB,
     CORRAL_CATEGORICAL_ENTROPY,
@@ -55,11 +70,21 @@ typedef enum corral_normal_kind {
     CORRAL_NORMAL_COUNT,
 } corral_normal_kind;
 
+typedef enum corral_beta_kind {
+    CORRAL_BETA_LOG_PROB,
+    CORRAL_BETA_ENTROPY,
+    CORRAL_BETA_KL,
+    CORRAL_BETA_RSAMPLE,
+    CORRAL_BETA_COUNT,
+} corral_beta_kind;
+
 typedef struct corral_distribution_kernels {
     void (*discrete[CORRAL_DISCRETE_COUNT])(const corral_discrete_run *run);
     void (*discrete_grad[CORRAL_DISCRETE_COUNT])(const corral_discrete_run *run);
     void (*normal[CORRAL_NORMAL_COUNT])(const corral_normal_run *run);
     void (*normal_grad[CORRAL_NORMAL_COUNT])(const corral_normal_run *run);
+    void (*beta[CORRAL_BETA_COUNT])(const corral_beta_run *run);
+    void (*beta_grad[CORRAL_BETA_COUNT])(const corral_beta_run *run);
     void (*mask)(size_t count, const void *x, const uint8_t *allowed, void *y);
     void (*mask_grad)(size_t count, const uint8_t *allowed, const void *y_grad, void *x_grad);
 } corral_distribution_kernels;

@@ -198,3 +198,33 @@ void corral_standard_normals(uint64_t stream_key, uint64_t counter, size_t count
         out[i] = (float)(radius * cos(6.283185307179586 * corral_stream_double(stream_key, pair + 1)));
     }
 }
+
+// --- Beta -------------------------------------------------------------------------------------------------
+
+void corral_beta_log_probs(size_t rows, size_t n, const float *alpha, const float *beta, const float *value,
+                           float *out_log_prob)
+{
+    beta_log_prob(&(corral_beta_run){
+        .rows = rows, .n = n, .p = {.alpha = alpha, .beta = beta}, .value = value, .y = out_log_prob});
+}
+
+void corral_beta_sample(size_t rows, size_t n, const float *alpha, const float *beta, const float *uniform,
+                        float *out_value, float *out_log_prob)
+{
+    beta_rsample(&(corral_beta_run){
+        .rows = rows, .n = n, .p = {.alpha = alpha, .beta = beta}, .value = uniform, .y = out_value});
+    corral_beta_log_probs(rows, n, alpha, beta, out_value, out_log_prob);
+}
+
+void corral_beta_mode(size_t count, const float *alpha, const float *beta, float *out_value)
+{
+    for (size_t i = 0; i < count; i++) {
+        const float a = alpha[i], b = beta[i];
+        if (a > 1.0f && b > 1.0f)
+            out_value[i] = (a - 1.0f) / (a + b - 2.0f);
+        else if (a > 1.0f || b > 1.0f)
+            out_value[i] = a > b ? 1.0f : 0.0f; // the density grows towards one end
+        else
+            out_value[i] = a / (a + b);
+    }
+}

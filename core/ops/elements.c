@@ -3,9 +3,8 @@
 
 // The functions of elements.h as recorded operations.
 
-#include "ops/broadcast.h"
 #include "ops/element_kernels.h"
-#include "tensor/tape.h"
+#include "ops/pointwise.h"
 
 #include "corral/core/shapes.h"
 
@@ -13,30 +12,17 @@
 
 static void function_forward(corral_node *node)
 {
-    const corral_tensor *x = node->a;
-    const corral_unary_run run = {
-        .count = corral_tensor_count(x), .numbers = node->numbers, .x = x->data, .y = node->tensor.data};
-    corral_elements_of(x->dtype)->function[node->kind](&run);
+    corral_pointwise_forward(node, corral_elements_of(node->tensor.dtype)->function[node->kind]);
 }
 
 static void function_backward(corral_node *node)
 {
-    const corral_tensor *x = node->a;
-    const corral_unary_run run = {
-        .count = corral_tensor_count(x),
-        .numbers = node->numbers,
-        .x = x->data,
-        .y = node->tensor.data,
-        .y_grad = node->tensor.grad,
-        .x_grad = corral_tensor_gradient(node->a),
-    };
-    if (run.x_grad != NULL) corral_elements_of(x->dtype)->function_grad[node->kind](&run);
+    corral_pointwise_backward(node, corral_elements_of(node->tensor.dtype)->function_grad[node->kind]);
 }
 
 static corral_tensor *function(corral_function kind, const char *name, corral_tensor *x, double number)
 {
-    if (!corral_tape_ready(x, NULL, name)) return &x->tape->empty;
-    corral_node *node = corral_tape_append(x->tape, x->dtype, x->dimension_count, x->shape, x, NULL);
+    corral_node *node = corral_pointwise_append(name, x);
     if (node == NULL) return &x->tape->empty;
     node->kind = kind;
     node->numbers[0] = number;
@@ -96,46 +82,24 @@ corral_tensor *corral_elu(corral_tensor *x, double alpha)
 
 static void pairing_forward(corral_node *node)
 {
-    corral_broadcast plan;
-    corral_broadcast_plan(node->a, node->b, &plan); // it did fit when the operation was recorded
-    const corral_dtype dtype = node->tensor.dtype;
-    const corral_binary_run whole = {.a = node->a->data, .b = node->b->data, .y = node->tensor.data};
-    corral_broadcast_walk(&plan, &whole, corral_dtype_size(dtype),
-                          corral_elements_of(dtype)->pairing[node->kind]);
+    corral_pairwise_forward(node, corral_elements_of(node->tensor.dtype)->pairing[node->kind]);
 }
 
 static void power_backward(corral_node *node)
 {
-    corral_broadcast plan;
-    corral_broadcast_plan(node->a, node->b, &plan);
-    const corral_binary_run whole = {
-        .a = node->a->data,
-        .b = node->b->data,
-        .y_grad = node->tensor.grad,
-        .a_grad = corral_tensor_gradient(node->a),
-        .b_grad = corral_tensor_gradient(node->b),
-    };
-    const corral_dtype dtype = node->tensor.dtype;
-    corral_broadcast_walk(&plan, &whole, corral_dtype_size(dtype), corral_elements_of(dtype)->power_grad);
+    corral_pairwise_backward(node, corral_elements_of(node->tensor.dtype)->power_grad);
 }
 
 static corral_tensor *pairing(corral_pairing kind, const char *name, corral_tensor *a, corral_tensor *b)
 {
-    corral_tape *tape = a->tape;
     corral_broadcast plan;
-    size_t shape[CORRAL_MAX_DIMENSIONS];
-    if (!corral_tape_ready(a, b, name)) return &tape->empty;
-    if (!corral_broadcast_plan(a, b, &plan))
-        return corral_tape_fail(tape, CORRAL_ERROR_INVALID,
-                                "%s: the shapes do not broadcast; sizes must be equal or 1, from the right",
-                                name);
-    corral_node *node = corral_tape_append(tape, a->dtype, corral_broadcast_shape(a, b, shape), shape, a, b);
-    if (node == NULL) return &tape->empty;
+    corral_node *node = corral_pairwise_append(name, a, b, &plan);
+    if (node == NULL) return &a->tape->empty;
     node->kind = kind;
     node->forward = pairing_forward;
     node->backward = power_backward;
     if (kind != CORRAL_PAIRING_POWER) node->tensor.requires_grad = false;
-    pairing_forward(node);
+    corral_pairwise_walk(node, &plan, corral_elements_of(a->dtype)->pairing[kind]);
     return &node->tensor;
 }
 

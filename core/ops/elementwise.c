@@ -1,57 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 The Corral authors
 
-// Element-wise operations of one and of two tensors; broadcast.h says how two shapes go together.
+// Element-wise operations of one and of two tensors; pointwise.h has what those of elements.c share.
 
-#include "ops/broadcast.h"
-#include "ops/kernels.h"
-#include "tensor/tape.h"
+#include "ops/pointwise.h"
 
 static void binary_forward(corral_node *node)
 {
-    corral_broadcast plan;
-    corral_broadcast_plan(node->a, node->b, &plan); // it did fit when the operation was recorded
-    const corral_dtype dtype = node->tensor.dtype;
-    const corral_binary_run whole = {.a = node->a->data, .b = node->b->data, .y = node->tensor.data};
-    corral_broadcast_walk(&plan, &whole, corral_dtype_size(dtype),
-                          corral_kernels_of(dtype)->binary[node->kind]);
+    corral_pairwise_forward(node, corral_kernels_of(node->tensor.dtype)->binary[node->kind]);
 }
 
 static void binary_backward(corral_node *node)
 {
-    corral_broadcast plan;
-    corral_broadcast_plan(node->a, node->b, &plan);
-    const corral_binary_run whole = {
-        .a = node->a->data,
-        .b = node->b->data,
-        .y_grad = node->tensor.grad,
-        .a_grad = corral_tensor_gradient(node->a),
-        .b_grad = corral_tensor_gradient(node->b),
-    };
-    const corral_dtype dtype = node->tensor.dtype;
-    corral_broadcast_walk(&plan, &whole, corral_dtype_size(dtype),
-                          corral_kernels_of(dtype)->binary_grad[node->kind]);
+    corral_pairwise_backward(node, corral_kernels_of(node->tensor.dtype)->binary_grad[node->kind]);
 }
 
 static corral_tensor *binary(corral_binary kind, const char *name, corral_tensor *a, corral_tensor *b)
 {
-    if (!corral_tape_ready(a, b, name)) return &a->tape->empty;
     corral_broadcast plan;
-    if (!corral_broadcast_plan(a, b, &plan)) {
-        return corral_tape_fail(a->tape, CORRAL_ERROR_INVALID,
-                                "%s: the shapes do not broadcast; sizes must be equal or 1, from the right",
-                                name);
-    }
-    size_t shape[CORRAL_MAX_DIMENSIONS];
-    const uint32_t dimension_count = corral_broadcast_shape(a, b, shape);
-    corral_node *node = corral_tape_append(a->tape, a->dtype, dimension_count, shape, a, b);
+    corral_node *node = corral_pairwise_append(name, a, b, &plan);
     if (node == NULL) return &a->tape->empty;
     node->kind = kind;
     node->forward = binary_forward;
     node->backward = binary_backward;
-    const corral_binary_run whole = {.a = a->data, .b = b->data, .y = node->tensor.data};
-    corral_broadcast_walk(&plan, &whole, corral_dtype_size(a->dtype),
-                          corral_kernels_of(a->dtype)->binary[kind]);
+    corral_pairwise_walk(node, &plan, corral_kernels_of(a->dtype)->binary[kind]);
     return &node->tensor;
 }
 
@@ -90,31 +62,18 @@ corral_tensor *corral_maximum(corral_tensor *a, corral_tensor *b)
 
 static void unary_forward(corral_node *node)
 {
-    const corral_tensor *x = node->a;
-    const corral_unary_run run = {
-        .count = corral_tensor_count(x), .numbers = node->numbers, .x = x->data, .y = node->tensor.data};
-    corral_kernels_of(x->dtype)->unary[node->kind](&run);
+    corral_pointwise_forward(node, corral_kernels_of(node->tensor.dtype)->unary[node->kind]);
 }
 
 static void unary_backward(corral_node *node)
 {
-    const corral_tensor *x = node->a;
-    const corral_unary_run run = {
-        .count = corral_tensor_count(x),
-        .numbers = node->numbers,
-        .x = x->data,
-        .y = node->tensor.data,
-        .y_grad = node->tensor.grad,
-        .x_grad = corral_tensor_gradient(node->a),
-    };
-    if (run.x_grad != NULL) corral_kernels_of(x->dtype)->unary_grad[node->kind](&run);
+    corral_pointwise_backward(node, corral_kernels_of(node->tensor.dtype)->unary_grad[node->kind]);
 }
 
 static corral_tensor *unary(corral_unary kind, const char *name, corral_tensor *x, double first,
                             double second)
 {
-    if (!corral_tape_ready(x, NULL, name)) return &x->tape->empty;
-    corral_node *node = corral_tape_append(x->tape, x->dtype, x->dimension_count, x->shape, x, NULL);
+    corral_node *node = corral_pointwise_append(name, x);
     if (node == NULL) return &x->tape->empty;
     node->kind = kind;
     node->forward = unary_forward;

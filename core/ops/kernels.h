@@ -107,7 +107,8 @@ typedef struct corral_kernels {
     double (*dqn)(const corral_dqn_rows *run);
     void (*dueling)(size_t rows, size_t n, size_t atoms, const void *value, const void *advantage, void *q);
     /// Adds; either gradient may be NULL.
-    void (*dueling_grad)(size_t rows, size_t n, size_t atoms, const void *q_grad, void *value_grad, void *advantage_grad);
+    void (*dueling_grad)(size_t rows, size_t n, size_t atoms, const void *q_grad, void *value_grad,
+                         void *advantage_grad);
 } corral_kernels;
 
 extern const corral_kernels corral_kernels_f32, corral_kernels_f64;

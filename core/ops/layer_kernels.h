@@ -49,6 +49,18 @@ typedef struct corral_norm_run {
     void *x_grad, *weight_grad, *bias_grad;
 } corral_norm_run;
 
+/// Columns of a matrix [rows, n], normalised over the rows. Gradients are added to; NULL where not wanted.
+typedef struct corral_batch_norm_run {
+    size_t rows, n;
+    const void *x, *weight, *bias;
+    const double *mean, *inverse; // [n]; inverse: 1 / sqrt(variance + epsilon)
+    bool fixed;                   // mean and inverse are not made of these rows
+    void *y;
+    const void *y_grad;
+    void *x_grad, *weight_grad, *bias_grad;
+    double *sums; // of the gradient: [2, n] of its own
+} corral_batch_norm_run;
+
 typedef struct corral_layer_kernels {
     /// h and c of a step: the last ones (s * last_stride rows apart) or zeros where reset[s * stride] is not
     /// 0.
@@ -64,6 +76,10 @@ typedef struct corral_layer_kernels {
     void (*conv_grad)(const corral_conv_run *run); // y_grad is that of the sums before the activation
     void (*norm)(const corral_norm_run *run);
     void (*norm_grad)(const corral_norm_run *run);
+    /// Mean and population variance of the columns of x [rows, n], in f64.
+    void (*moments)(size_t rows, size_t n, const void *x, double *mean, double *variance);
+    void (*batch_norm)(const corral_batch_norm_run *run);
+    void (*batch_norm_grad)(const corral_batch_norm_run *run);
     void (*max_pool)(const corral_conv_run *run);
     void (*max_pool_grad)(const corral_conv_run *run);
     void (*avg_pool)(const corral_conv_run *run);

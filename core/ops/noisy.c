@@ -6,15 +6,11 @@
 #include "corral/core/distributions.h"
 #include "corral/core/layers.h"
 
+#include "ops/pointwise.h"
 #include "tensor/params.h"
 #include "tensor/tape.h"
 
 #include <math.h>
-
-static corral_tensor *activate(corral_tensor *x, corral_activation activation)
-{
-    return activation == CORRAL_TANH ? corral_tanh(x) : activation == CORRAL_RELU ? corral_relu(x) : x;
-}
 
 corral_tensor *corral_noisy_linear(corral_tensor *x, const corral_noisy *entries, corral_tensor *noise_in,
                                    corral_tensor *noise_out, corral_activation activation)
@@ -24,7 +20,7 @@ corral_tensor *corral_noisy_linear(corral_tensor *x, const corral_noisy *entries
     corral_tensor *mean = corral_linear(x, entries->weight, entries->bias, CORRAL_LINEAR);
     corral_tensor *spread =
         corral_linear(corral_mul(x, noise_in), entries->weight_sigma, entries->bias_sigma, CORRAL_LINEAR);
-    return activate(corral_add(mean, corral_mul(spread, noise_out)), activation);
+    return corral_activate(corral_add(mean, corral_mul(spread, noise_out)), activation);
 }
 
 void corral_noisy_linear_forward(const corral_params *params, const corral_noisy *entries, size_t rows,

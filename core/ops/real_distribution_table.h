@@ -9,6 +9,10 @@
 
 #include "ops/real_normal.h"
 
+#include "ops/gamma_functions.h"
+
+#include "ops/real_beta.h"
+
 const corral_distribution_kernels OF_DTYPE(corral_distributions) = {
     .discrete = {[CORRAL_CATEGORICAL_LOG_PROB] = categorical_log_prob,
                  [CORRAL_CATEGORICAL_ENTROPY] = categorical_entropy,
@@ -28,6 +32,14 @@ const corral_distribution_kernels OF_DTYPE(corral_distributions) = {
     .normal_grad = {[CORRAL_NORMAL_LOG_PROB] = normal_log_prob_grad,
                     [CORRAL_NORMAL_ENTROPY] = normal_entropy_grad,
                     [CORRAL_NORMAL_KL] = normal_kl_grad},
+    .beta = {[CORRAL_BETA_LOG_PROB] = beta_log_prob,
+             [CORRAL_BETA_ENTROPY] = beta_entropy,
+             [CORRAL_BETA_KL] = beta_kl,
+             [CORRAL_BETA_RSAMPLE] = beta_rsample},
+    .beta_grad = {[CORRAL_BETA_LOG_PROB] = beta_log_prob_grad,
+                  [CORRAL_BETA_ENTROPY] = beta_entropy_grad,
+                  [CORRAL_BETA_KL] = beta_kl_grad,
+                  [CORRAL_BETA_RSAMPLE] = beta_rsample_grad},
     .mask = mask,
     .mask_grad = mask_grad,
 };

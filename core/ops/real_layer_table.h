@@ -9,6 +9,8 @@
 
 #include "ops/real_norm.h"
 
+#include "ops/real_batch_norm.h"
+
 const corral_layer_kernels OF_DTYPE(corral_layers) = {
     .begin_step = begin_step,
     .lstm_cell = lstm_cell,
@@ -21,6 +23,9 @@ const corral_layer_kernels OF_DTYPE(corral_layers) = {
     .conv_grad = conv_grad,
     .norm = norm,
     .norm_grad = norm_grad,
+    .moments = moments,
+    .batch_norm = batch_norm,
+    .batch_norm_grad = batch_norm_grad,
     .max_pool = max_pool,
     .max_pool_grad = max_pool_grad,
     .avg_pool = avg_pool,

@@ -41,8 +41,13 @@ static void refill(rig *r, size_t update)
 
 static corral_tensor *network(corral_tensor *x, const rig *r)
 {
+    static double mean[2], variance[2];
+    const corral_batch_statistics statistics = {1e-5, 0.1, mean, variance};
     const corral_window window = {3, 3, 1, 0}, pool = {2, 2, 2, 0};
-    corral_tensor *h = corral_max_pool2d(corral_conv2d(x, 0, 1, &window, CORRAL_RELU), &pool);
+    corral_tensor *seen = corral_conv2d(x, 0, 1, &window, CORRAL_RELU);
+    corral_tensor *back = corral_conv_transpose2d(seen, 10, 11, &window, 0, CORRAL_TANH);
+    corral_tensor *level = corral_mean(corral_square(corral_batch_norm(back, 12, 13, &statistics, true)));
+    corral_tensor *h = corral_max_pool2d(seen, &pool);
     h = corral_reshape(h, 2, (const size_t[]){ROWS, 4 * HIDDEN});
     h = corral_dropout(corral_silu(h), 0.2, 5, &r->counter);
     const corral_recurrent lstm = {2, 3, 4, 5}, gru = {6, 7, 8, 9};
@@ -50,7 +55,7 @@ static corral_tensor *network(corral_tensor *x, const rig *r)
     corral_tensor *cell;
     h = corral_lstm(h, &lstm, &sequences, &cell);
     h = corral_add(h, corral_gelu(cell));
-    return corral_gru(h, &gru, &sequences);
+    return corral_mul(corral_gru(h, &gru, &sequences), level);
 }
 
 static corral_tensor *losses(corral_tensor *h, const rig *r)
@@ -81,6 +86,9 @@ static corral_tensor *losses(corral_tensor *h, const rig *r)
     corral_tensor *log_prob = corral_squashed_normal_log_prob(mean, log_std, corral_slice(h, 1, 6, 3));
     corral_tensor *entropy =
         corral_add(corral_categorical_entropy(logits, 2, parts), corral_bernoulli_entropy(h));
+    corral_tensor *alpha = corral_softplus(mean), *beta = corral_softplus(log_std);
+    log_prob =
+        corral_add(log_prob, corral_beta_log_prob(alpha, beta, corral_sigmoid(corral_slice(h, 1, 6, 3))));
     corral_tensor *loss = corral_ppo_rows_loss(
         log_prob, entropy, corral_max_over(h, CORRAL_DIMENSION(1), false), NULL, &ppo, NULL);
     loss = corral_add(loss, corral_c51_loss(h, &c51, NULL, NULL));
@@ -109,7 +117,8 @@ static corral_params *make_params(void)
     } entries[] = {
         {2, {HIDDEN, 9}},  {1, {HIDDEN}},     {2, {4 * HIDDEN, 4 * HIDDEN}}, {2, {4 * HIDDEN, HIDDEN}},
         {1, {4 * HIDDEN}}, {1, {4 * HIDDEN}}, {2, {3 * HIDDEN, HIDDEN}},     {2, {3 * HIDDEN, HIDDEN}},
-        {1, {3 * HIDDEN}}, {1, {3 * HIDDEN}}};
+        {1, {3 * HIDDEN}}, {1, {3 * HIDDEN}}, {2, {HIDDEN, 9 * 2}},          {1, {2}},
+        {1, {2}},          {1, {2}}};
     corral_params *params = NULL;
     TEST_OK(corral_params_create(CORRAL_F32, &params));
     for (size_t e = 0; e < sizeof entries / sizeof *entries; e++) {

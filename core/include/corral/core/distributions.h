@@ -105,6 +105,29 @@ void corral_squash(size_t count, const float *value, float *out_action);
 /// number, so that it does not matter who draws which (Box and Muller 1958).
 void corral_standard_normals(uint64_t stream_key, uint64_t counter, size_t count, float *out);
 
+// --- Beta -------------------------------------------------------------------------------------------------
+//
+// Densities on (0, 1) with parameters above 0, alpha and beta [rows, n]; above 1 they have one hill. A policy
+// of a bounded space (Chou, Maturana and Scherer 2017) scales the range, and takes softplus(x) + 1 for both.
+
+/// Of `value` [rows, n] within 0 .. 1; -inf beyond. All three may have gradients.
+corral_tensor *corral_beta_log_prob(corral_tensor *alpha, corral_tensor *beta, corral_tensor *value);
+corral_tensor *corral_beta_entropy(corral_tensor *alpha, corral_tensor *beta);
+/// KL(p || q).
+corral_tensor *corral_beta_kl(corral_tensor *p_alpha, corral_tensor *p_beta, corral_tensor *q_alpha,
+                              corral_tensor *q_beta);
+/// The value below which lies the share `uniform` [rows, n], in 0 .. 1: the reparameterised sample, with
+/// gradients by alpha and beta. Never 0 or 1 itself.
+corral_tensor *corral_beta_rsample(corral_tensor *alpha, corral_tensor *beta, corral_tensor *uniform);
+
+/// The same sample and its log-density, without a tape. `out_value` may be `uniform`. [any thread]
+void corral_beta_sample(size_t rows, size_t n, const float *alpha, const float *beta, const float *uniform,
+                        float *out_value, float *out_log_prob);
+void corral_beta_log_probs(size_t rows, size_t n, const float *alpha, const float *beta, const float *value,
+                           float *out_log_prob);
+/// The densest value; where there is no hill, the denser end, and the mean where neither is.
+void corral_beta_mode(size_t count, const float *alpha, const float *beta, float *out_value);
+
 #ifdef __cplusplus
 }
 #endif

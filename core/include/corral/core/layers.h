@@ -74,6 +74,15 @@ void corral_conv2d_forward(const corral_params *params, uint32_t weight, uint32_
                            const corral_window *window, corral_activation activation, size_t rows,
                            size_t height, size_t width, const float *x, float *out);
 
+/// The other way: every pixel of x lays its window of numbers onto an image of zeros, `stride` apart, and
+/// what lies on the padding falls off: the gradient of a convolution by its image, with a bias. `weight` is
+/// [in, kernel_height * kernel_width * out], PyTorch's [in, out, kernel_height, kernel_width] with the
+/// channels at the end. The image is (length - 1) stride + size - 2 padding + `extra` long, 0 <= extra <
+/// stride.
+corral_tensor *corral_conv_transpose2d(corral_tensor *x, uint32_t weight, uint32_t bias,
+                                       const corral_window *window, size_t extra,
+                                       corral_activation activation);
+
 /// The largest number of each window, by channel; the gradient goes to the first of equals. No padding.
 corral_tensor *corral_max_pool2d(corral_tensor *x, const corral_window *window);
 /// The mean of each window, by channel. No padding.
@@ -87,6 +96,33 @@ corral_tensor *corral_avg_pool2d(corral_tensor *x, const corral_window *window);
 corral_tensor *corral_layer_norm(corral_tensor *x, uint32_t weight, uint32_t bias, double epsilon);
 /// x / sqrt(mean square + epsilon) weight.
 corral_tensor *corral_rms_norm(corral_tensor *x, uint32_t weight, double epsilon);
+
+/// What a batch norm has seen, beside its weights: the caller's, who saves them, and starts them at 0 and 1.
+typedef struct corral_batch_statistics {
+    double epsilon, momentum; // PyTorch's are 1e-5 and 0.1: the share of what is new
+    double *mean, *variance;  // [n] of the last dimension; must live until the reset
+} corral_batch_statistics;
+
+/// Batch norm (Ioffe and Szegedy 2015) over all dimensions but the last. With `learns`, by the mean and the
+/// population's variance of these rows, of which there must be two, and each forward, a replay's too, moves
+/// the statistics (with the sample's variance); else by the statistics, row by row.
+///
+/// It is the one layer in which rows see each other: where it learns, a minibatch is recorded whole, not in
+/// lanes, and results depend on how it was cut. Not inside a checkpoint, which runs a forward twice.
+corral_tensor *corral_batch_norm(corral_tensor *x, uint32_t weight, uint32_t bias,
+                                 const corral_batch_statistics *statistics, bool learns);
+/// By the statistics, without a tape, f32: x and out [rows, n]. [any thread]
+void corral_batch_norm_forward(const corral_params *params, uint32_t weight, uint32_t bias,
+                               const corral_batch_statistics *statistics, size_t rows, const float *x,
+                               float *out);
+
+// --- layers side by side ----------------------------------------------------------------------------------
+
+/// Linear layers of one shape side by side, as an ensemble of critics is made of: entries weight [members,
+/// out, in] and bias [members, out]; x [members, rows, in], or [rows, in], which all of them see. Gives
+/// [members, rows, out].
+corral_tensor *corral_ensemble_linear(corral_tensor *x, uint32_t weight, uint32_t bias,
+                                      corral_activation activation);
 
 // --- attention --------------------------------------------------------------------------------------------
 

@@ -88,6 +88,13 @@ corral_tensor *corral_cumsum(corral_tensor *x);
 /// exp(x) / sum exp(x) over the last dimension; a row of nothing but -inf is all 0, with gradient 0.
 corral_tensor *corral_softmax(corral_tensor *x);
 
+// --- sums of products -------------------------------------------------------------------------------------
+
+/// Einstein's notation for one tensor or two (`b` may be NULL), "bik,bjk->bij": a letter for each dimension;
+/// what the result does not name is summed over. A letter stands once in a tensor, and what is left between
+/// the steps has four dimensions or less. Made of permutations and of corral_bmm().
+corral_tensor *corral_einsum(const char *equation, corral_tensor *a, corral_tensor *b);
+
 #ifdef __cplusplus
 }
 #endif
