@@ -22,7 +22,7 @@ corral_status corral_policy_dense(const corral_policy *policy, corral_dense_netw
         return corral_fail(
             CORRAL_ERROR_UNSUPPORTED,
             "device: a GPU learns without convolutions; set network.cnn=none, or use device=cpu");
-    if (policy->general)
+    if (policy->general || policy->config.masked)
         return corral_fail(CORRAL_ERROR_UNSUPPORTED,
                            "device: a GPU learns policies whose action is one plain choice, and this "
                            "one has numbers, parts, masks or a memory; use device=cpu");

@@ -13,10 +13,11 @@
 
 // --- building ---------------------------------------------------------------------------------------------
 
-/// Whether a policy is more than one plain choice without a memory.
+/// Whether a policy is more than one plain choice without a memory. A Q-network minds a mask itself.
 static bool needs_heads(const corral_policy_config *config)
 {
-    return config->action.part_count > 0 || config->masked || config->memory != CORRAL_MEMORY_NONE;
+    return config->action.part_count > 0 || config->memory != CORRAL_MEMORY_NONE ||
+           (config->masked && config->kind != CORRAL_POLICY_Q);
 }
 
 static corral_status check_config(const corral_policy_config *config)
@@ -350,7 +351,7 @@ static void act_block(corral_policy *policy, const corral_policy_input *in, cons
     const size_t actions = policy->config.action_count, rows = in->rows;
     const float *x;
     if (policy->config.kind == CORRAL_POLICY_Q) {
-        policy_act_q(policy, rows, in->observation, in->noise, out);
+        policy_act_q(policy, in, out);
         return;
     }
     x = policy_observe(policy, rows, in->observation);
@@ -411,7 +412,7 @@ corral_status corral_policy_act_on(corral_policy *policy, const corral_policy_in
             .rows = in->rows - at < policy->block_rows ? in->rows - at : policy->block_rows,
             .observation = (const char *)in->observation + at * policy->layout.row_bytes,
             .noise = in->noise != NULL ? in->noise + at * noise : NULL,
-            .mask = in->mask != NULL ? in->mask + at * mask : NULL,
+            .mask = config->masked && in->mask != NULL ? in->mask + at * mask : NULL,
             .memory = in->memory != NULL ? in->memory + at * memory : NULL,
         };
         const corral_policy_output to = output_from(config, out, at);

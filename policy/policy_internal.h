@@ -171,9 +171,8 @@ uint32_t policy_atoms(const corral_policy_config *config);
 /// What is said of worths and noise.
 corral_status policy_check_q(const corral_policy_config *config);
 
-/// The worths of the actions of `rows` <= POLICY_BLOCK_ROWS observations, then what `out` wants.
-void policy_act_q(corral_policy *policy, size_t rows, const void *observation, const float *uniform,
-                  const corral_policy_output *out);
+/// The worths of the actions of at most POLICY_BLOCK_ROWS observations, then what `out` wants.
+void policy_act_q(corral_policy *policy, const corral_policy_input *in, const corral_policy_output *out);
 
 /// Runs a tower over rows of `x`; hidden layers alternate between two scratch buffers, the last writes to
 /// `out`.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 The Corral authors
 
-/// Acting with a Q-network. With probability epsilon an action is drawn among all alike, else the best one is
-/// taken (the lowest of equals). One draw u in [0, 1) serves both: u below epsilon explores, and u / epsilon,
-/// which is even in [0, 1) then, says which action.
+/// Acting with a Q-network. With probability epsilon an action is drawn among all that are allowed alike,
+/// else the best of them is taken (the lowest of equals). One draw u in [0, 1) serves both: u below epsilon
+/// explores, and u / epsilon, which is even in [0, 1) then, says which action.
 #include "policy_internal.h"
 
 #include "corral/core/losses.h"
@@ -55,37 +55,74 @@ void corral_policy_worths(const corral_policy *policy, size_t rows, const float 
 
 // --- acting -----------------------------------------------------------------------------------------------
 
-static float largest(const float *q, size_t actions)
+/// Whether a row may choose an action; without a mask it may choose any.
+static bool allows(const uint8_t *mask, size_t action)
 {
-    float best = q[0];
-    for (size_t a = 1; a < actions; a++)
-        best = q[a] > best ? q[a] : best;
-    return best;
+    return mask == NULL || mask[action] != 0;
+}
+
+/// The allowed action of the largest worth, the lowest of equals.
+static int32_t best_of(const float *q, const uint8_t *mask, size_t actions)
+{
+    size_t best = actions;
+    for (size_t a = 0; a < actions; a++)
+        if (allows(mask, a) && (best == actions || q[a] > q[best])) best = a;
+    return (int32_t)(best < actions ? best : 0);
+}
+
+void corral_policy_best(size_t rows, size_t actions, const float *worth, const uint8_t *mask,
+                        int32_t *out_action)
+{
+    if (mask == NULL) {
+        corral_categorical_mode(rows, actions, worth, out_action);
+        return;
+    }
+    for (size_t r = 0; r < rows; r++)
+        out_action[r] = best_of(worth + r * actions, mask + r * actions, actions);
+}
+
+static size_t count_allowed(const uint8_t *mask, size_t actions)
+{
+    size_t count = 0;
+    for (size_t a = 0; a < actions; a++)
+        count += allows(mask, a);
+    return count;
+}
+
+/// The number of the allowed action that `drawn` others come before.
+static int32_t allowed_at(const uint8_t *mask, size_t drawn)
+{
+    if (mask == NULL) return (int32_t)drawn;
+    size_t a = 0;
+    for (; !allows(mask, a) || drawn > 0; a++)
+        drawn -= allows(mask, a);
+    return (int32_t)a;
 }
 
 /// Replaces some of the best actions in `action`; writes the probabilities with which all were chosen.
-static void explore(size_t rows, size_t actions, double epsilon, const float *uniform, int32_t *action,
+static void explore(const corral_policy_input *in, size_t actions, double epsilon, int32_t *action,
                     float *out_log_prob)
 {
-    for (size_t r = 0; r < rows; r++) {
+    for (size_t r = 0; r < in->rows; r++) {
+        const uint8_t *mask = in->mask != NULL ? in->mask + r * actions : NULL;
         const int32_t best = action[r];
-        const double u = uniform != NULL ? (double)uniform[r] : 1.0;
+        const size_t allowed = count_allowed(mask, actions);
+        const double u = in->noise != NULL ? (double)in->noise[r] : 1.0;
         if (u < epsilon) {
-            const size_t drawn = (size_t)(u / epsilon * (double)actions);
-            action[r] = (int32_t)(drawn < actions ? drawn : actions - 1);
+            const size_t drawn = (size_t)(u / epsilon * (double)allowed);
+            action[r] = allowed_at(mask, drawn < allowed ? drawn : allowed - 1);
         }
         if (out_log_prob == NULL) continue;
-        const double share = epsilon / (double)actions;
+        const double share = epsilon / (double)allowed;
         out_log_prob[r] = (float)log(action[r] == best ? 1.0 - epsilon + share : share);
     }
 }
 
-void policy_act_q(corral_policy *policy, size_t rows, const void *observation, const float *uniform,
-                  const corral_policy_output *out)
+void policy_act_q(corral_policy *policy, const corral_policy_input *in, const corral_policy_output *out)
 {
-    const size_t actions = policy->config.action_count;
+    const size_t actions = policy->config.action_count, rows = in->rows;
     float *hidden = policy->scratch[3];
-    float *seen = policy_observe(policy, rows, observation);
+    float *seen = policy_observe(policy, rows, in->observation);
     policy_run_tower(policy, &policy->trunk, rows, seen, hidden);
     float *q = out->logits != NULL ? out->logits : seen; // the observations are done with
     const bool mean = policy->config.worth == CORRAL_WORTH_MEAN;
@@ -96,11 +133,13 @@ void policy_act_q(corral_policy *policy, size_t rows, const void *observation, c
         corral_dueling_forward(rows, actions, policy_atoms(&policy->config), policy->scratch[1], head, head);
     }
     if (!mean) corral_policy_worths(policy, rows, head, q);
-    for (size_t r = 0; out->value != NULL && r < rows; r++)
-        out->value[r] = largest(q + r * actions, actions);
+    for (size_t r = 0; out->value != NULL && r < rows; r++) {
+        const uint8_t *mask = in->mask != NULL ? in->mask + r * actions : NULL;
+        out->value[r] = q[r * actions + (size_t)best_of(q + r * actions, mask, actions)];
+    }
     if (out->action == NULL) return;
-    corral_categorical_mode(rows, actions, q, out->action);
-    explore(rows, actions, uniform != NULL ? policy->exploration : 0, uniform, out->action, out->log_prob);
+    corral_policy_best(rows, actions, q, in->mask, out->action);
+    explore(in, actions, in->noise != NULL ? policy->exploration : 0, out->action, out->log_prob);
     for (size_t r = 0; out->env_action != NULL && r < rows; r++)
         ((int32_t *)out->env_action)[r] = (int32_t)(out->action[r] + policy->config.action_start);
 }

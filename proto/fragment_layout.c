@@ -49,7 +49,7 @@ static bool place_columns(corral_fragment_layout *layout)
                       place(&end, rows, sizeof(uint8_t), &layout->terminated) &&
                       place(&end, rows, sizeof(uint8_t), &layout->truncated) &&
                       place(&end, rows, sizeof(uint8_t), &layout->valid) &&
-                      place(&end, rows, spec->mask_bytes, &layout->mask) &&
+                      place(&end, rows_and_next, spec->mask_bytes, &layout->mask) &&
                       place(&end, memories, spec->memory_bytes, &layout->memory) &&
                       place(&end, envs, spec->state_bytes, &layout->state) &&
                       place(&end, 1, CORRAL_FRAGMENT_TEXT, &layout->failure) &&

@@ -182,7 +182,7 @@ static corral_status check_whole_columns(const corral_fragment *fragment, size_t
 {
     const corral_fragment_spec *spec = &fragment->header.spec;
     const size_t memory = (size_t)spec->env_count * spec->memory_rows * (spec->memory_bytes / sizeof(float));
-    if (!all_flags(fragment->mask, rows * spec->mask_bytes))
+    if (!all_flags(fragment->mask, (rows + spec->env_count) * spec->mask_bytes))
         return corral_fail(CORRAL_ERROR_CORRUPT, "a fragment's action masks are not all 0 or 1");
     if (!all_finite(fragment->memory, memory))
         return corral_fail(CORRAL_ERROR_NOT_FINITE, "a fragment's states of the policy are not all finite");

@@ -39,6 +39,7 @@ typedef struct dqn_bench {
     float *next_output;        // [LANES_BLOCK_ROWS, action_count, atoms] the target network's
     float *worth;              // [LANES_BLOCK_ROWS, action_count] of the next actions
     float *target;             // [LANES_BLOCK_ROWS, atoms]
+    uint8_t *next_mask;        // [LANES_BLOCK_ROWS, mask_bytes] what is allowed at the next observations
     int32_t action[LANES_BLOCK_ROWS], next_action[LANES_BLOCK_ROWS];
     float reward[LANES_BLOCK_ROWS], discount[LANES_BLOCK_ROWS], weight[LANES_BLOCK_ROWS];
 } dqn_bench;
@@ -47,7 +48,8 @@ struct dqn {
     corral_dqn_config config;
     uint64_t run_seed;
     uint32_t steps;
-    size_t raw_size; // 4-byte words of a raw observation, which nobody but the policy looks into
+    size_t raw_size;   // 4-byte words of a raw observation, which nobody but the policy looks into
+    size_t mask_bytes; // of what is allowed at an observation, which the replay keeps behind it; 0: all is
     size_t observation_size, actions, atoms;
     corral_policy *policy, *target;
     corral_team *team;
@@ -56,6 +58,7 @@ struct dqn {
     replay *replay;
     dqn_bench *bench;     // one per thread
     const float **finals; // [rows of a round] last observations of the episodes that ended there
+    char *row[2];         // a step's two observations, each with its mask behind it
     // the minibatch in work, [minibatch] each
     replay_draw *draws;
     float *error;
@@ -90,8 +93,10 @@ static corral_status create_benches(dqn *d)
         bench->next_output = create_rows(d->actions * d->atoms);
         bench->worth = create_rows(d->actions);
         bench->target = create_rows(d->atoms);
-        if (bench->raw == NULL || bench->observation == NULL || bench->next == NULL ||
-            bench->next_output == NULL || bench->worth == NULL || bench->target == NULL)
+        bench->next_mask = (uint8_t *)create_rows(d->mask_bytes / sizeof(float) + 1);
+        if (bench->next_mask == NULL || bench->raw == NULL || bench->observation == NULL ||
+            bench->next == NULL || bench->next_output == NULL || bench->worth == NULL ||
+            bench->target == NULL)
             return no_memory();
     }
     return CORRAL_OK;
@@ -109,12 +114,16 @@ static corral_status set_limits(dqn *d)
 
 static corral_status create_memory(dqn *d, uint32_t envs)
 {
-    const replay_config config = dqn_replay_config(&d->config, envs, d->raw_size * sizeof(float));
+    const size_t row_bytes = d->raw_size * sizeof(float) + d->mask_bytes;
+    const replay_config config = dqn_replay_config(&d->config, envs, row_bytes);
     const size_t rows = (size_t)d->config.minibatch;
     d->draws = calloc(rows, sizeof *d->draws);
     d->error = calloc(rows, sizeof *d->error);
     d->finals = calloc((size_t)envs * d->steps, sizeof *d->finals);
-    if (d->draws == NULL || d->error == NULL || d->finals == NULL) return no_memory();
+    d->row[0] = malloc(row_bytes);
+    d->row[1] = malloc(row_bytes);
+    if (d->draws == NULL || d->error == NULL || d->finals == NULL || d->row[0] == NULL || d->row[1] == NULL)
+        return no_memory();
     if (config.capacity == 0 || config.capacity < (size_t)d->config.learning_starts)
         return corral_fail(
             CORRAL_ERROR_INVALID,
@@ -133,6 +142,7 @@ corral_status dqn_create(const corral_dqn_config *config, uint64_t run_seed, uin
     d->run_seed = run_seed;
     d->steps = steps;
     d->raw_size = corral_policy_observation_bytes(corral_policy_get_config(policy)) / sizeof(float);
+    d->mask_bytes = corral_policy_mask_bytes(corral_policy_get_config(policy));
     d->observation_size = corral_policy_get_config(policy)->observation_size;
     d->actions = corral_policy_get_config(policy)->action_count;
     d->atoms = config->distribution == CORRAL_WORTH_MEAN ? 1 : (size_t)config->atoms;
@@ -165,11 +175,14 @@ void dqn_destroy(dqn *d)
         free(d->bench[i].next_output);
         free(d->bench[i].worth);
         free(d->bench[i].target);
+        free(d->bench[i].next_mask);
     }
     free(d->bench);
     free(d->draws);
     free(d->error);
     free(d->finals);
+    free(d->row[0]);
+    free(d->row[1]);
     replay_destroy(d->replay);
     dqn_device_destroy(d->device);
     corral_optimizer_destroy(d->optimizer);
@@ -208,11 +221,26 @@ replay *dqn_replay(dqn *d)
 
 // --- rows of a round --------------------------------------------------------------------------------------
 
+/// An observation as the replay keeps it. Of an episode's last one it is not known what would be allowed: a
+/// mask of NULL allows all.
+static const void *with_mask(const dqn *d, char *row, const float *observation, const uint8_t *mask)
+{
+    if (d->mask_bytes == 0) return observation;
+    const size_t bytes = d->raw_size * sizeof *observation;
+    memcpy(row, observation, bytes);
+    if (mask != NULL)
+        memcpy(row + bytes, mask, d->mask_bytes);
+    else
+        memset(row + bytes, 1, d->mask_bytes);
+    return row;
+}
+
 static void insert_environment(dqn *d, const corral_fragment *f, uint32_t e)
 {
     const size_t width = d->raw_size, first = (size_t)e * d->steps;
     const float *observation = (const float *)(const void *)f->observation + (first + e) * width;
-    for (uint32_t t = 0; t < d->steps; t++, observation += width) {
+    const uint8_t *mask = f->mask + (first + e) * d->mask_bytes;
+    for (uint32_t t = 0; t < d->steps; t++, observation += width, mask += d->mask_bytes) {
         const size_t row = first + t;
         if (!f->valid[row]) {
             replay_forget(d->replay, f->header.env_begin + e);
@@ -220,13 +248,14 @@ static void insert_environment(dqn *d, const corral_fragment *f, uint32_t e)
         }
         const bool ended = f->terminated[row] || f->truncated[row];
         const replay_step step = {
-            .observation = observation,
+            .observation = with_mask(d, d->row[0], observation, mask),
             .action = f->action[row],
             .reward = f->reward[row],
             .terminated = f->terminated[row],
             .truncated = f->truncated[row],
             // Where an episode ended the next row is of another one: its own last observation is kept apart.
-            .next = ended ? d->finals[row] : observation + width,
+            .next = ended ? with_mask(d, d->row[1], d->finals[row], NULL)
+                          : with_mask(d, d->row[1], observation + width, mask + d->mask_bytes),
         };
         replay_push(d->replay, f->header.env_begin + e, &step);
     }
@@ -273,9 +302,11 @@ static void gather_block(const dqn *d, dqn_bench *bench, size_t first, size_t co
         bench->weight[i] = draw->weight;
     }
     corral_policy_filter(d->policy, count, bench->raw, bench->observation);
-    for (size_t i = 0; i < count; i++)
-        memcpy(bench->raw + i * width, replay_at(d->replay, &d->draws[first + i]).next,
-               width * sizeof(float));
+    for (size_t i = 0; i < count; i++) {
+        const char *next = replay_at(d->replay, &d->draws[first + i]).next;
+        memcpy(bench->raw + i * width, next, width * sizeof(float));
+        memcpy(bench->next_mask + i * d->mask_bytes, next + width * sizeof(float), d->mask_bytes);
+    }
     corral_policy_filter(d->policy, count, bench->raw, bench->next);
 }
 
@@ -289,8 +320,8 @@ static corral_status ask_of_next(corral_policy *policy, dqn_bench *bench, size_t
     return corral_tape_status(bench->tape);
 }
 
-/// The action that is judged best at each next observation: by the online network's worths or the target's
-/// own.
+/// The action that is judged best at each next observation among those that are allowed there: by the online
+/// network's worths or the target's own.
 static corral_status choose_next(const dqn *d, dqn_bench *bench, size_t count)
 {
     const float *judge = bench->next_output;
@@ -299,7 +330,8 @@ static corral_status choose_next(const dqn *d, dqn_bench *bench, size_t count)
         if (status != CORRAL_OK) return status;
     }
     corral_policy_worths(d->policy, count, judge, bench->worth);
-    corral_categorical_mode(count, d->actions, bench->worth, bench->next_action);
+    corral_policy_best(count, d->actions, bench->worth, d->mask_bytes > 0 ? bench->next_mask : NULL,
+                       bench->next_action);
     return CORRAL_OK;
 }
 

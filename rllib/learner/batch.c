@@ -124,7 +124,6 @@ static void gather_columns(batch *b, const corral_fragment *f, size_t first_row)
 {
     const size_t rows = (size_t)f->header.spec.env_count * b->steps, bytes = b->observation_bytes;
     memcpy(b->action + first_row * b->action_words, f->action, rows * b->action_words * sizeof *b->action);
-    memcpy(b->mask + first_row * b->mask_bytes, f->mask, rows * b->mask_bytes);
     memcpy(b->log_prob + first_row, f->log_prob, rows * sizeof *b->log_prob);
     memcpy(b->reward + first_row, f->reward, rows * sizeof *b->reward);
     memcpy(b->terminated + first_row, f->terminated, rows);
@@ -138,6 +137,7 @@ static void gather_columns(batch *b, const corral_fragment *f, size_t first_row)
         // These columns have one row more: where it was cut.
         const size_t row = first_row + e * b->steps, from = e * (b->steps + 1);
         memcpy(b->raw + row * bytes, f->observation + from * bytes, b->steps * bytes);
+        memcpy(b->mask + row * b->mask_bytes, f->mask + from * b->mask_bytes, b->steps * b->mask_bytes);
         memcpy(b->value + row, f->value + from, b->steps * sizeof *b->value);
         b->last_value[f->header.env_begin + e] = f->value[from + b->steps];
     }

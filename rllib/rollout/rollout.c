@@ -309,10 +309,21 @@ static void store_observations(const rollout_slice *s, void *block, uint32_t t)
                bytes);
 }
 
+/// Asks what is allowed where the environments stand, and keeps it beside the observations.
+static corral_status store_masks(const rollout_slice *s, void *block, uint32_t t)
+{
+    const size_t bytes = s->layout.spec.mask_bytes, rows = (size_t)s->layout.spec.steps + 1;
+    if (bytes == 0) return CORRAL_OK;
+    const corral_status status = corral_env_batch_masks(s->batch, s->mask);
+    for (uint32_t i = 0; status == CORRAL_OK && i < s->env_count; i++)
+        memcpy(column(block, s->layout.mask) + (i * rows + t) * bytes, s->mask + i * bytes, bytes);
+    return status;
+}
+
 static void store_step(const rollout_slice *s, void *block, uint32_t t)
 {
     const size_t steps = s->layout.spec.steps, actions = s->layout.spec.action_count;
-    const size_t words = s->layout.spec.action_words, masks = s->layout.spec.mask_bytes;
+    const size_t words = s->layout.spec.action_words;
     int32_t *action = (void *)column(block, s->layout.action);
     float *logits = (void *)column(block, s->layout.logits),
           *log_prob = (void *)column(block, s->layout.log_prob);
@@ -323,7 +334,6 @@ static void store_step(const rollout_slice *s, void *block, uint32_t t)
     for (size_t i = 0; i < s->env_count; i++) {
         const size_t at = i * steps + t;
         memcpy(action + at * words, s->action + i * words, words * sizeof *action);
-        memcpy(column(block, s->layout.mask) + at * masks, s->mask + i * masks, masks);
         memcpy(logits + at * actions, s->logits + i * actions, actions * sizeof *logits);
         log_prob[at] = s->log_prob[i];
         value[i * (steps + 1) + t] = s->value[i];
@@ -436,8 +446,7 @@ static corral_status play_step(rollout_slice *s, corral_policy *policy, void *bl
         corral_policy_draw(&s->config->policy, s->action_key[i], s->next_step + t, s->noise_is_fresh,
                            s->noise + i * s->noise_width);
     s->noise_is_fresh = false;
-    corral_status status =
-        s->layout.spec.mask_bytes > 0 ? corral_env_batch_masks(s->batch, s->mask) : CORRAL_OK;
+    corral_status status = store_masks(s, block, t);
     if (status != CORRAL_OK) return status;
     store_remembered(s, block, t);
     const corral_policy_input in = {.rows = s->env_count,
@@ -507,7 +516,9 @@ corral_status rollout_slice_collect(rollout_slice *s, corral_policy *policy, uin
     store_observations(s, block, steps);
     const corral_policy_input in = {
         .rows = s->env_count, .observation = s->observation, .memory = s->remembered};
-    corral_status status = corral_policy_act_on(policy, &in, &(corral_policy_output){.value = s->value});
+    corral_status status = store_masks(s, block, steps);
+    if (status == CORRAL_OK)
+        status = corral_policy_act_on(policy, &in, &(corral_policy_output){.value = s->value});
     if (status == CORRAL_OK && s->layout.spec.memory_bytes == 0)
         status = value_of_cut(s, policy, block, 0, ended_count);
     if (status != CORRAL_OK) return status;

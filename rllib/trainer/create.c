@@ -40,8 +40,7 @@ static corral_policy_config policy_config_of(const corral_train_config *config,
     memset(&policy, 0, sizeof policy); // its bytes travel to the workers
     policy.kind = algorithms[config->algorithm]->policy;
     if (policy.kind == CORRAL_POLICY_Q) dqn_shape_policy(&config->dqn, &policy);
-    const bool masked = policy.kind == CORRAL_POLICY_ACTOR_CRITIC && network->action_mask;
-    environment_spaces_describe(&setup->spaces, masked, &policy);
+    environment_spaces_describe(&setup->spaces, network->action_mask, &policy);
     policy.memory = (corral_memory)network->memory;
     policy.memory_units = policy.memory != CORRAL_MEMORY_NONE ? (uint32_t)network->memory_units : 0;
     policy.cnn = cnn_of(network, &setup->spaces.observation);

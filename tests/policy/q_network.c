@@ -151,6 +151,52 @@ static void files_and_bytes_keep_everything(void)
     unlink(path);
 }
 
+/// What a mask forbids is never done: the best of the others is taken, and they are explored alike.
+static void masks_are_followed(void)
+{
+    static acted free_choice, masked;
+    static uint8_t mask[ROWS * ACTIONS];
+    corral_policy *policy = create(false), *minding;
+    corral_policy_config config = *corral_policy_get_config(policy);
+    act(policy, ROWS, 0, NULL, &free_choice);
+    config.masked = true;
+    TEST_OK(corral_policy_create(&config, 1, &minding));
+    corral_policy_filter_update(minding, ROWS, observation);
+    for (size_t r = 0; r < ROWS; r++)
+        for (size_t a = 0; a < ACTIONS; a++)
+            mask[r * ACTIONS + a] = (int32_t)a != free_choice.action[r]; // the best one is not allowed
+    const corral_policy_output out = {masked.action, masked.env_action, masked.log_prob, masked.q,
+                                      masked.value};
+    corral_policy_input in = {.rows = ROWS, .observation = observation, .mask = mask};
+    TEST_OK(corral_policy_act_on(minding, &in, &out));
+    CU_ASSERT_EQUAL(memcmp(masked.q, free_choice.q, sizeof masked.q), 0);
+    for (size_t r = 0; r < ROWS; r++) {
+        CU_ASSERT_NOT_EQUAL(masked.action[r], free_choice.action[r]);
+        for (int32_t a = 0; a < ACTIONS; a++)
+            CU_ASSERT_TRUE(a == free_choice.action[r] ||
+                           masked.q[r * ACTIONS + (size_t)a] <= masked.value[r]);
+        CU_ASSERT_EQUAL(masked.value[r], masked.q[r * ACTIONS + (size_t)masked.action[r]]);
+    }
+    size_t low = 0, seen = 0;
+    const double epsilon = 0.5;
+    corral_policy_set_exploration(minding, epsilon);
+    in.noise = uniform;
+    for (uint64_t round = 0; round < 100; round++) {
+        for (size_t i = 0; i < ROWS; i++)
+            uniform[i] = corral_stream_float(1100 + round, i);
+        TEST_OK(corral_policy_act_on(minding, &in, &out));
+        for (size_t r = 0; r < ROWS; r++) {
+            CU_ASSERT_NOT_EQUAL(masked.action[r], free_choice.action[r]);
+            if ((double)uniform[r] >= epsilon) continue;
+            seen++;
+            low += masked.action[r] == (free_choice.action[r] == 0 ? 1 : 0);
+        }
+    }
+    CU_ASSERT_DOUBLE_EQUAL((double)low / (double)seen, 0.5, 0.02);
+    corral_policy_destroy(minding);
+    corral_policy_destroy(policy);
+}
+
 int main(void)
 {
     return test_run("q network",
@@ -158,6 +204,7 @@ int main(void)
                         {"the graph computes what acting does", the_graph_computes_what_acting_does},
                         {"the best action is taken", the_best_action_is_taken},
                         {"exploration is even", exploration_is_even},
+                        {"masks are followed", masks_are_followed},
                         {"files and bytes keep everything", files_and_bytes_keep_everything},
                         {NULL, NULL},
                     });

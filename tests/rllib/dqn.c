@@ -236,6 +236,54 @@ static void the_replay_holds_true_successors(void)
     CU_ASSERT_TRUE(check_successors(500) > 0);
 }
 
+/// Taxi says which of its six actions would change something.
+static void learner_init_masked(learner *l, unsigned threads)
+{
+    learner_init(l, threads, 20);
+    rig *r = &l->rig;
+    corral_policy_destroy(r->policy);
+    strcpy(r->train.env, "Taxi-v4");
+    TEST_OK(environment_setup_init(&r->setup, r->train.env, NULL));
+    r->policy_config.normalize_observation = false;
+    environment_spaces_describe(&r->setup.spaces, true, &r->policy_config);
+    TEST_OK(corral_policy_create(&r->policy_config, 4, &r->policy));
+    TEST_OK(rollout_config_init(&r->config, &r->train, &r->setup, &r->policy_config));
+}
+
+/// What was done was allowed, and each successor comes with what is allowed there: the same bits for any
+/// number of threads and cuts.
+static void masks_go_with_the_rows(void)
+{
+    enum { DRAWS = 2000, CHOICES = 6 };
+    static replay_draw draws[DRAWS];
+    learner one, other;
+    learner_init_masked(&one, 1);
+    learner_start(&one);
+    train(&one, 1, 4);
+    const size_t bytes = corral_policy_observation_bytes(&one.rig.policy_config);
+    size_t forbidden = 0, impossible = 0, open = 0;
+    replay_sample(dqn_replay(one.dqn), 1, DRAWS, 0, draws);
+    for (size_t i = 0; i < DRAWS; i++) {
+        const replay_transition t = replay_at(dqn_replay(one.dqn), &draws[i]);
+        const uint8_t *now = (const uint8_t *)t.observation + bytes, *then = (const uint8_t *)t.next + bytes;
+        size_t allowed = 0;
+        for (size_t a = 0; a < CHOICES; a++)
+            allowed += then[a];
+        forbidden += now[t.action] != 1;
+        impossible += allowed == 0;
+        open += allowed == CHOICES;
+    }
+    CU_ASSERT_EQUAL(forbidden, 0);
+    CU_ASSERT_EQUAL(impossible, 0);
+    CU_ASSERT_TRUE(open < DRAWS / 2); // few rows are the last of an episode
+    learner_init_masked(&other, 3);
+    learner_start(&other);
+    train(&other, 3, 4);
+    CU_ASSERT_TRUE(same_weights(other.rig.policy, one.rig.policy));
+    learner_finish(&other);
+    learner_finish(&one);
+}
+
 static void learning_waits_for_its_start(void)
 {
     learner l;
@@ -505,6 +553,7 @@ int main(void)
             {"exploration falls and stays", exploration_falls_and_stays},
             {"neither threads nor cuts change a bit", neither_threads_nor_cuts_change_a_bit},
             {"the replay holds true successors", the_replay_holds_true_successors},
+            {"masks go with the rows", masks_go_with_the_rows},
             {"learning waits for its start", learning_waits_for_its_start},
             {"what is not finite is skipped", what_is_not_finite_is_skipped},
             {"rates are kept", rates_are_kept},

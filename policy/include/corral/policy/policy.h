@@ -184,6 +184,10 @@ void corral_policy_noise_gradient(const corral_policy *policy, float *gradient);
 
 /// The worths of actions [rows, action_count] of what a Q-network's graph gives for them.
 void corral_policy_worths(const corral_policy *policy, size_t rows, const float *output, float *out_worth);
+/// Of worths [rows, actions] the best action of each row, the lowest of equals, among those that `mask`
+/// [rows, actions] allows (NULL: all).
+void corral_policy_best(size_t rows, size_t actions, const float *worth, const uint8_t *mask,
+                        int32_t *out_action);
 
 /// The network on a tape (whose parameters are this policy's): filtered observations [rows, observation_size]
 /// to logits [rows, action_count] (of a Q-network that speaks of distributions [rows, action_count x atoms])

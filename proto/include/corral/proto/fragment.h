@@ -23,7 +23,7 @@ extern "C" {
 
 enum {
     CORRAL_FRAGMENT_MAGIC = 0x474c5243 /* "CRLG" */,
-    CORRAL_FRAGMENT_VERSION = 3,
+    CORRAL_FRAGMENT_VERSION = 4,
     CORRAL_FRAGMENT_TEXT = 256,
     CORRAL_FRAGMENT_RUNS = 130
 };
@@ -88,7 +88,7 @@ typedef struct corral_fragment_layout {
     size_t terminated;  // uint8 [env][T]
     size_t truncated;   // uint8 [env][T]
     size_t valid;       // uint8 [env][T]: 0 for rows of an episode that failed
-    size_t mask;        // uint8 [env][T][mask_bytes]: 1 for what was allowed
+    size_t mask;        // uint8 [env][T+1][mask_bytes]: 1 for what was allowed
     size_t memory;      // float [env][memory_rows]: row k before step k T / memory_rows
     size_t state;       // [env] saved states after the last step
     size_t failure;     // char [CORRAL_FRAGMENT_TEXT]: what the first failure said; "" where none
@@ -118,7 +118,7 @@ typedef struct corral_fragment {
     const unsigned char *observation;
     const int32_t *action; // [row][action_words]
     const float *logits, *log_prob, *value, *reward;
-    const uint8_t *mask; // [row][mask_bytes]
+    const uint8_t *mask; // [environment][T+1][mask_bytes]
     const float *memory;
     const uint8_t *terminated, *truncated, *valid;
     const unsigned char *state;
