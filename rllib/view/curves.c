@@ -3,6 +3,9 @@
 
 #include "curves.h"
 
+#include "run/csv.h"
+#include "run/monitor.h"
+
 #include "corral/base/file.h"
 #include "corral/rllib/config.h"
 
@@ -10,10 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
+#include <unistd.h>
 
-enum { COLUMNS_MAX = 256, GRID = 300 };
-static const size_t csv_bytes_max = (size_t)256 << 20;
+enum { GRID = 300, WINDOW = 100 };
 
 // --- one run ----------------------------------------------------------------------------------------------
 
@@ -40,66 +42,67 @@ static corral_status curve_add(curve *c, double x, double y, uint32_t *limit)
     return CORRAL_OK;
 }
 
-/// Cuts a line at its commas. Returns how many cells there are.
-static uint32_t split(char *line, char **cells)
+/// Whatever x does not grow is of a part of the run that was resumed from before it, and left out.
+static corral_status read_table(const char *path, const char *x_name, const char *y_name, curve *out)
 {
-    uint32_t count = 0;
-    line[strcspn(line, "\r")] = '\0';
-    for (char *rest = line; rest != NULL && count < COLUMNS_MAX;)
-        cells[count++] = strsep(&rest, ",");
-    return count;
-}
-
-static corral_status find_column(const char *path, char *const *names, uint32_t count, const char *name,
-                                 uint32_t *out_column)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        if (strcmp(names[i], name) != 0) continue;
-        *out_column = i;
-        return CORRAL_OK;
-    }
-    const char *near = corral_nearest(name, (const char *const *)names, count);
-    if (near != NULL)
-        return corral_fail(CORRAL_ERROR_NOT_FOUND, "%s has no column %s; did you mean %s?", path, name, near);
-    return corral_fail(CORRAL_ERROR_NOT_FOUND, "%s has no column %s; its first line lists them", path, name);
-}
-
-static bool number_in(char *const *cells, uint32_t count, uint32_t column, double *out)
-{
-    if (column >= count || cells[column][0] == '\0') return false;
-    char *end;
-    *out = strtod(cells[column], &end);
-    return *end == '\0' && isfinite(*out);
-}
-
-static corral_status parse(const char *path, char *text, const char *x_name, const char *y_name, curve *out)
-{
-    char *cells[COLUMNS_MAX], *rest = text;
-    char *line = strsep(&rest, "\n");
-    uint32_t count = split(line, cells), x_column = 0, y_column = 0, limit = 0;
-    corral_status status = find_column(path, cells, count, x_name, &x_column);
-    if (status == CORRAL_OK) status = find_column(path, cells, count, y_name, &y_column);
-    while (status == CORRAL_OK && rest != NULL) {
-        line = strsep(&rest, "\n");
-        count = split(line, cells);
+    csv table;
+    uint32_t x_column = 0, y_column = 0, limit = 0;
+    corral_status status = csv_open(&table, path);
+    if (status == CORRAL_OK) status = csv_column(&table, x_name, &x_column);
+    if (status == CORRAL_OK) status = csv_column(&table, y_name, &y_column);
+    while (status == CORRAL_OK && csv_next(&table)) {
         double x, y;
-        if (!number_in(cells, count, x_column, &x) || !number_in(cells, count, y_column, &y)) continue;
+        if (!csv_number(&table, x_column, &x) || !csv_number(&table, y_column, &y)) continue;
         if (out->count > 0 && x <= out->x[out->count - 1]) continue;
         status = curve_add(out, x, y, &limit);
     }
+    csv_close(&table);
+    return status;
+}
+
+/// The mean over the last hundred episodes, as progress.csv has it, after each episode.
+static corral_status average(const monitor_episode *episodes, size_t count, bool by_seconds, bool of_lengths,
+                             curve *out)
+{
+    double sum = 0, steps = 0;
+    uint32_t limit = 0;
+    corral_status status = CORRAL_OK;
+    for (size_t i = 0; i < count && status == CORRAL_OK; i++) {
+        steps += episodes[i].length;
+        sum += of_lengths ? episodes[i].length : episodes[i].episode_return;
+        if (i >= WINDOW)
+            sum -= of_lengths ? episodes[i - WINDOW].length : episodes[i - WINDOW].episode_return;
+        const double x = by_seconds ? episodes[i].seconds : steps;
+        if (out->count > 0 && x <= out->x[out->count - 1]) continue;
+        status = curve_add(out, x, sum / (double)(i < WINDOW ? i + 1 : WINDOW), &limit);
+    }
+    return status;
+}
+
+static corral_status read_monitor(const char *path, const char *x_name, const char *y_name, curve *out)
+{
+    const bool of_lengths = strcmp(y_name, "rollout/ep_len_mean") == 0;
+    if (!of_lengths && strcmp(y_name, "rollout/ep_rew_mean") != 0)
+        return corral_fail(
+            CORRAL_ERROR_NOT_FOUND,
+            "%s: of monitor files there are rollout/ep_rew_mean and rollout/ep_len_mean, not %s", path,
+            y_name);
+    monitor_episode *episodes;
+    size_t count;
+    corral_status status = monitor_read(path, &episodes, &count);
+    if (status != CORRAL_OK) return status;
+    status = average(episodes, count, strcmp(x_name, "time/time_elapsed") == 0, of_lengths, out);
+    free(episodes);
     return status;
 }
 
 static corral_status read_run(const char *run, const char *x_name, const char *y_name, curve *out)
 {
-    char *path = corral_format("%s/progress.csv", run), *text;
+    char *path = corral_format("%s/progress.csv", run);
     if (path == NULL) return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a path");
-    size_t size;
-    corral_status status = corral_file_read(path, csv_bytes_max, &text, &size);
-    if (status == CORRAL_OK) {
-        status = parse(path, text, x_name, y_name, out);
-        free(text);
-    }
+    const bool monitored = access(path, F_OK) != 0 && monitor_is_at(run);
+    const corral_status status =
+        monitored ? read_monitor(run, x_name, y_name, out) : read_table(path, x_name, y_name, out);
     free(path);
     return status;
 }

@@ -30,7 +30,8 @@ typedef struct curves {
     double x_low, x_high, y_low, y_high; // of everything
 } curves;
 
-/// Reads column `y_name` over `x_name` from each run's progress.csv. Cells that are empty are left out.
+/// Reads column `y_name` over `x_name` from each run's progress.csv; cells that are empty are left out. A run
+/// may also be a monitor file or a folder of them (run/monitor.h), which has the columns of episodes alone.
 CORRAL_MUST_USE corral_status curves_read(const char *const *runs, uint32_t run_count, const char *x_name,
                                           const char *y_name, curves *out_curves);
 void curves_finish(curves *curves);

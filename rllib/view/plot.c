@@ -157,5 +157,5 @@ static int run(const cli_command *self, int argc, char **argv)
 }
 
 const cli_command view_plot = {
-    "plot", "RUN... [--metric NAME] [--out curve.png|curve.svg]",
+    "plot", "RUN|MONITOR.csv... [--metric NAME] [--out curve.png|curve.svg]",
     "Draw learning curves; runs that differ by their seed as a mean with its range", run};

@@ -67,6 +67,28 @@ static void what_is_missing_is_named(void)
     free(none);
 }
 
+/// The mean over the episodes so far, over the steps that they took.
+static void monitor_files_are_curves(void)
+{
+    char *path = corral_format("%s/0.monitor.csv", folder);
+    const char text[] = "#{\"t_start\": 5, \"env_id\": \"X\"}\nr,l,t\n10,20,1\n30,40,2\n";
+    TEST_OK(corral_file_write(path, text, strlen(text)));
+    curves c;
+    const char *const files[] = {path};
+    TEST_OK(curves_read(files, 1, "time/total_timesteps", "rollout/ep_rew_mean", &c));
+    CU_ASSERT_EQUAL_FATAL(c.groups[0].members[0].count, 2);
+    CU_ASSERT_EQUAL(c.groups[0].members[0].x[1], 60);
+    CU_ASSERT_EQUAL(c.groups[0].members[0].y[1], 20);
+    curves_finish(&c);
+    TEST_OK(curves_read(files, 1, "time/time_elapsed", "rollout/ep_len_mean", &c));
+    CU_ASSERT_EQUAL(c.groups[0].members[0].x[1], 2);
+    CU_ASSERT_EQUAL(c.groups[0].members[0].y[1], 30);
+    curves_finish(&c);
+    TEST_FAILS(curves_read(files, 1, "time/total_timesteps", "train/loss", &c), CORRAL_ERROR_NOT_FOUND,
+               "of monitor files there are");
+    free(path);
+}
+
 static void charts_are_drawn(void)
 {
     char *run = make_run("e<&>", "seed: 1\n", HEAD "100,10,\n200,-20,5\n300,30,\n");
@@ -108,6 +130,7 @@ int main(void)
     const int result = test_run(
         "curves", (test_case[]){{"runs that differ by seed are one", runs_that_differ_by_seed_are_one},
                                 {"what is missing is named", what_is_missing_is_named},
+                                {"monitor files are curves", monitor_files_are_curves},
                                 {"charts are drawn", charts_are_drawn},
                                 {"axes are round", axes_are_round},
                                 {NULL, NULL}});
