@@ -109,6 +109,7 @@ corral_status corral_env_batch_create(const corral_env_batch_config *config, cor
     batch->before_reset = config->before_reset;
     batch->before_reset_context = config->before_reset_context;
     batch->plain = corral_env_extension(batch->type, CORRAL_ENV_PLAIN_REWARD);
+    batch->info_count = corral_env_info_count(batch->type);
     batch->step_limit =
         config->max_episode_steps < 0 ? config->type->max_episode_steps : (uint32_t)config->max_episode_steps;
     status = allocate(batch);
@@ -288,6 +289,8 @@ static void end_row(corral_env_batch *batch, corral_env_batch_step *step, uint32
         .terminated = step->terminated[row],
         .truncated = step->truncated[row],
     };
+    if (step->ended_info != NULL && batch->info_count > 0)
+        corral_env_batch_info(batch, row, step->ended_info + (size_t)k * batch->info_count);
     if (step->final_observation != NULL)
         corral_rows_copy(&batch->type->spaces, step->observation, row, step->final_observation, k);
 }
@@ -347,6 +350,25 @@ corral_status corral_env_batch_step_all(corral_env_batch *batch, const corral_en
 }
 
 // --- asking
+
+uint32_t corral_env_info_count(const corral_env_type *type)
+{
+    const corral_env_info *info = corral_env_extension(type, CORRAL_ENV_INFO);
+    return info != NULL ? info->count : 0;
+}
+
+void corral_env_batch_info(const corral_env_batch *batch, uint32_t row, double *out_values)
+{
+    const corral_env_info *info = corral_env_extension(batch->type, CORRAL_ENV_INFO);
+    CORRAL_ASSERT(info != NULL);
+    uint32_t index;
+    const void *handle = corral_env_batch_handle(batch, row, &index);
+    for (uint32_t i = 0; i < info->count; i++)
+        out_values[i] = NAN;
+    info->info(handle, index, out_values);
+    for (uint32_t i = 0; i < info->count; i++)
+        if (!isfinite(out_values[i])) out_values[i] = NAN;
+}
 
 uint32_t corral_env_batch_count(const corral_env_batch *batch)
 {

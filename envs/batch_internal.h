@@ -27,6 +27,7 @@ struct corral_env_batch {
     uint32_t *length;                     // [count] its steps so far
     const corral_env_plain_reward *plain; // NULL: rewards are as the rules gave them
     double *episode_return;               // [count] its rewards so far
+    uint32_t info_count;                  // numbers of CORRAL_ENV_INFO; 0: it has none
     uint8_t *mask;                        // [count] which to reset
     uint8_t *failed;                      // [count] scratch of resets
     char failure[512];

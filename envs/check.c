@@ -226,6 +226,33 @@ static corral_status check_functions(const corral_env_type *type)
     return CORRAL_OK;
 }
 
+static bool is_info_name(const char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+    const size_t length = name != NULL ? strnlen(name, CORRAL_ENV_INFO_NAME) : 0;
+    return length > 0 && length < CORRAL_ENV_INFO_NAME && strspn(name, letters) == length;
+}
+
+static corral_status check_info(const corral_env_info *info)
+{
+    if (info->size < sizeof *info) return invalid(CORRAL_ENV_INFO " is too small: set its size");
+    if (info->info == NULL || info->name == NULL) return invalid(CORRAL_ENV_INFO " needs names and info");
+    if (info->count == 0 || info->count > CORRAL_ENV_INFO_MOST)
+        return corral_fail(CORRAL_ERROR_INVALID, CORRAL_ENV_INFO ".count is %u; it must be 1 .. %d",
+                           info->count, CORRAL_ENV_INFO_MOST);
+    for (uint32_t i = 0; i < info->count; i++) {
+        if (!is_info_name(info->name[i]))
+            return corral_fail(CORRAL_ERROR_INVALID,
+                               CORRAL_ENV_INFO ".name[%u] must be 1 to %d letters, digits, _ and -", i,
+                               CORRAL_ENV_INFO_NAME - 1);
+        for (uint32_t k = 0; k < i; k++)
+            if (strcmp(info->name[k], info->name[i]) == 0)
+                return corral_fail(CORRAL_ERROR_INVALID, CORRAL_ENV_INFO " has two numbers called %s",
+                                   info->name[i]);
+    }
+    return CORRAL_OK;
+}
+
 static corral_status check_extensions(const corral_env_type *type)
 {
     const corral_env_state *state = corral_env_extension(type, CORRAL_ENV_STATE);
@@ -253,7 +280,8 @@ static corral_status check_extensions(const corral_env_type *type)
             has_choices |= type->spaces.action[k].kind != CORRAL_SPACE_BOX;
         if (!has_choices) return invalid(CORRAL_ENV_ACTION_MASK " is for actions with choices");
     }
-    return CORRAL_OK;
+    const corral_env_info *info = corral_env_extension(type, CORRAL_ENV_INFO);
+    return info != NULL ? check_info(info) : CORRAL_OK;
 }
 
 // --- types

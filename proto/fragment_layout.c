@@ -77,8 +77,10 @@ corral_status corral_fragment_layout_init(const corral_fragment_spec *spec,
         .run_count = 1,
         .run = {{corral_fragment_action_words(spec), spec->action_count}},
     };
-    out_layout->ended_stride =
-        (size_t)round_up(sizeof(corral_fragment_ended) + (uint64_t)spec->observation_bytes, RECORD_ALIGNMENT);
+    const uint64_t info =
+        round_up(sizeof(corral_fragment_ended) + (uint64_t)spec->observation_bytes, RECORD_ALIGNMENT);
+    out_layout->ended_info = (size_t)info;
+    out_layout->ended_stride = (size_t)(info + (uint64_t)spec->info_count * sizeof(double));
     if (place_columns(out_layout)) return CORRAL_OK;
     return corral_fail(
         CORRAL_ERROR_INVALID,

@@ -25,7 +25,7 @@ static bool same_spec(const corral_fragment_spec *a, const corral_fragment_spec 
            a->observation_bytes == b->observation_bytes && a->action_count == b->action_count &&
            a->state_bytes == b->state_bytes && a->action_words == b->action_words &&
            a->mask_bytes == b->mask_bytes && a->memory_rows == b->memory_rows &&
-           a->memory_bytes == b->memory_bytes;
+           a->memory_bytes == b->memory_bytes && a->info_count == b->info_count;
 }
 
 static corral_status check_identity(const corral_fragment_header *header)
@@ -37,9 +37,6 @@ static corral_status check_identity(const corral_fragment_header *header)
         return corral_fail(CORRAL_ERROR_CORRUPT,
                            "a fragment has format %u, this program reads %d; run the same version everywhere",
                            header->format, CORRAL_FRAGMENT_VERSION);
-    for (size_t i = 0; i < sizeof header->reserved / sizeof header->reserved[0]; i++)
-        if (header->reserved[i] != 0)
-            return corral_fail(CORRAL_ERROR_CORRUPT, "a fragment's reserved word %zu is not zero", i);
     return CORRAL_OK;
 }
 
@@ -313,4 +310,12 @@ corral_fragment_ended corral_fragment_ended_at(const corral_fragment *fragment, 
     memcpy(&ended, record, sizeof ended);
     if (out_observation != NULL) *out_observation = record + sizeof ended;
     return ended;
+}
+
+const double *corral_fragment_info_at(const corral_fragment *fragment, uint32_t k)
+{
+    CORRAL_ASSERT(k < fragment->header.ended_count);
+    const unsigned char *block = fragment->observation - fragment->layout->observation;
+    return (const double *)(const void *)(block + fragment->layout->ended +
+                                          k * fragment->layout->ended_stride + fragment->layout->ended_info);
 }

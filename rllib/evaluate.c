@@ -28,6 +28,8 @@ typedef struct evaluation {
     share *shares;
     double *episode_return; // [episodes]
     uint32_t *length;       // [episodes]; 0: failed
+    uint32_t info_count;    // numbers that an environment says of itself
+    double *info;           // [episodes][info_count], at their ends
     char failure[256];      // what the first failed one said
 } evaluation;
 
@@ -48,6 +50,7 @@ typedef struct stage {
     uint8_t *terminated, *truncated, *failed, *done;
     corral_episode *ended;
     uint32_t *ended_row;
+    double *ended_info;
     uint64_t *noise_key;
 } stage;
 
@@ -55,9 +58,10 @@ static void stage_finish(stage *s)
 {
     corral_env_batch_destroy(s->batch);
     corral_policy_destroy(s->policy);
-    void *const memory[] = {s->observation, s->logits,     s->noise,     s->action, s->env_action,
-                            s->reward,      s->terminated, s->truncated, s->failed, s->done,
-                            s->ended,       s->ended_row,  s->noise_key, s->mask,   s->remembered};
+    void *const memory[] = {s->observation, s->logits, s->noise,      s->action,
+                            s->env_action,  s->reward, s->terminated, s->truncated,
+                            s->failed,      s->done,   s->ended,      s->ended_row,
+                            s->noise_key,   s->mask,   s->remembered, s->ended_info};
     for (size_t i = 0; i < sizeof memory / sizeof memory[0]; i++)
         free(memory[i]);
 }
@@ -93,11 +97,12 @@ static corral_status stage_init(stage *s, const evaluation *e, uint32_t first, u
     s->done = calloc(count, 1);
     s->ended = calloc(count, sizeof *s->ended);
     s->ended_row = calloc(count, sizeof *s->ended_row);
+    s->ended_info = calloc((size_t)count * e->info_count + 1, sizeof *s->ended_info);
     s->noise_key = calloc(count, sizeof *s->noise_key);
     if (s->observation == NULL || s->logits == NULL || s->noise == NULL || s->mask == NULL ||
         s->remembered == NULL || s->action == NULL || s->env_action == NULL || s->reward == NULL ||
         s->terminated == NULL || s->truncated == NULL || s->failed == NULL || s->done == NULL ||
-        s->ended == NULL || s->ended_row == NULL || s->noise_key == NULL)
+        s->ended == NULL || s->ended_row == NULL || s->ended_info == NULL || s->noise_key == NULL)
         return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory to evaluate %u episodes", count);
     environment_observation_rows(&e->spaces, s->observation, e->spaces.observation_bytes,
                                  s->observation_rows);
@@ -131,6 +136,7 @@ static corral_status play_step(stage *s, const evaluation *e, share *sh, uint64_
                                  .truncated = s->truncated,
                                  .ended = s->ended,
                                  .ended_row = s->ended_row,
+                                 .ended_info = s->ended_info,
                                  .failed = s->failed};
     status = corral_env_batch_step_all(s->batch, s->action_rows, &out);
     if (status != CORRAL_OK) return status;
@@ -140,6 +146,8 @@ static corral_status play_step(stage *s, const evaluation *e, share *sh, uint64_
         s->done[row] = 1;
         e->episode_return[first + row] = s->ended[k].episode_return;
         e->length[first + row] = s->ended[k].length;
+        memcpy(e->info + (size_t)(first + row) * e->info_count, s->ended_info + (size_t)k * e->info_count,
+               e->info_count * sizeof *e->info);
         --*remaining;
     }
     if (out.failed_count > 0 && sh->failure[0] == '\0')
@@ -196,6 +204,20 @@ static corral_status play_all(evaluation *e)
     return CORRAL_OK;
 }
 
+/// The mean of one number over the episodes that said it.
+static double mean_info(const evaluation *e, uint32_t number)
+{
+    double sum = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < e->request->episodes; i++) {
+        const double value = e->info[(size_t)i * e->info_count + number];
+        if (e->length[i] == 0 || isnan(value)) continue;
+        sum += value;
+        count++;
+    }
+    return count > 0 ? sum / count : NAN;
+}
+
 static void summarise(const evaluation *e, corral_evaluation_result *out)
 {
     *out = (corral_evaluation_result){.min_return = INFINITY, .max_return = -INFINITY};
@@ -220,6 +242,8 @@ static void summarise(const evaluation *e, corral_evaluation_result *out)
         if (e->length[i] > 0)
             m2 += (e->episode_return[i] - out->mean_return) * (e->episode_return[i] - out->mean_return);
     out->std_return = sqrt(m2 / out->episodes);
+    for (uint32_t k = 0; k < e->info_count; k++)
+        out->info[k] = mean_info(e, k);
 }
 
 corral_status corral_evaluate(const corral_evaluation_request *request, const corral_policy *policy,
@@ -233,11 +257,14 @@ corral_status corral_evaluate(const corral_evaluation_request *request, const co
     if (status != CORRAL_OK) return status;
     e.episode_return = calloc(request->episodes, sizeof *e.episode_return);
     e.length = calloc(request->episodes, sizeof *e.length);
-    if (e.episode_return == NULL || e.length == NULL)
+    e.info_count = corral_env_info_count(request->type);
+    e.info = calloc((size_t)request->episodes * e.info_count + 1, sizeof *e.info);
+    if (e.episode_return == NULL || e.length == NULL || e.info == NULL)
         status = corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory to evaluate %u episodes", request->episodes);
     if (status == CORRAL_OK) status = play_all(&e);
     if (status == CORRAL_OK) summarise(&e, out_result);
     free(e.episode_return);
     free(e.length);
+    free(e.info);
     return status;
 }

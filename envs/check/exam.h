@@ -60,6 +60,7 @@ void corral_exam_reset_anytime(corral_exam *exam);
 void corral_exam_state(corral_exam *exam);
 void corral_exam_picture(corral_exam *exam);
 void corral_exam_mask(corral_exam *exam);
+void corral_exam_info(corral_exam *exam);
 void corral_exam_host(corral_exam *exam);
 void corral_exam_threads(corral_exam *exam);
 void corral_exam_leaks(corral_exam *exam);

@@ -39,6 +39,7 @@ static const exam_rule rules[] = {
     {"state", "a saved state goes on exactly in another batch", corral_exam_state},
     {"picture", "pictures are sound and drawing changes nothing", corral_exam_picture},
     {"action mask", "masks are 0 or 1 with at least one 1, and asking changes nothing", corral_exam_mask},
+    {"info", "its numbers stay within their memory, and asking changes nothing", corral_exam_info},
     {"host", "a step before the first reset and actions outside the space are refused", corral_exam_host},
     {"threads", "batches in several threads do not disturb each other", corral_exam_threads},
     {"leaks", "memory does not grow with steps, or with batches made and destroyed", corral_exam_leaks},

@@ -220,6 +220,32 @@ static bool mask(stage *s, uint32_t environment)
     return ok;
 }
 
+// --- info
+
+static bool info(stage *s, uint32_t environment)
+{
+    const corral_env_info *extended = extension(s->exam, CORRAL_ENV_INFO);
+    guarded values;
+    uint32_t index, row;
+    const void *handle = corral_stage_handle(s, environment, &index);
+    if (!corral_guarded_create(&values, 1, extended->count * sizeof(double)))
+        return corral_exam_fail(s->exam, "no memory for an environment's numbers");
+    corral_exam_enter(s->exam, "info", s->seed[environment], s->length[environment]);
+    extended->info(handle, index, (double *)(void *)values.data);
+    const bool ok = corral_guarded_intact(&values, &row) ||
+                    STAGE_FAIL(s, environment, "info writes more than its %u numbers", extended->count);
+    corral_guarded_destroy(&values);
+    return ok;
+}
+
+void corral_exam_info(corral_exam *exam)
+{
+    if (extension(exam, CORRAL_ENV_INFO) == NULL)
+        corral_exam_skip(exam, "no " CORRAL_ENV_INFO ": it says no numbers of itself");
+    else
+        ask_while_playing(exam, info, "when its numbers are asked for in between");
+}
+
 void corral_exam_mask(corral_exam *exam)
 {
     if (extension(exam, CORRAL_ENV_ACTION_MASK) == NULL)

@@ -202,11 +202,23 @@ static int32_t bricks_load(void *handle, uint32_t index, const void *state)
     return 0;
 }
 
+static void bricks_info(const void *handle, uint32_t index, double *out_values)
+{
+    const bricks_game *g = &((const bricks_batch *)handle)->game[index];
+    int left = 0;
+    for (int row = 0; row < BRICK_ROWS; row++)
+        left += __builtin_popcount(g->wall[row]);
+    out_values[0] = left;
+}
+
 static const void *bricks_extension(const char *name)
 {
+    static const char *const names[] = {"bricks_left"};
+    static const corral_env_info info = {sizeof info, 1, names, bricks_info};
     static const corral_env_state state = {sizeof state, sizeof(bricks_game), bricks_save, bricks_load};
     if (strcmp(name, CORRAL_ENV_STATE) == 0) return &state;
     if (strcmp(name, CORRAL_ENV_RENDER) == 0) return &corral_bricks_render;
+    if (strcmp(name, CORRAL_ENV_INFO) == 0) return &info;
     return NULL;
 }
 

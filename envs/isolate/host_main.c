@@ -127,6 +127,7 @@ static bool answer(guest *g, char message)
     void *handle = corral_rules_handle(&g->rules, 0, &index);
     const corral_env_state *state = corral_env_extension(g->type, CORRAL_ENV_STATE);
     const corral_env_action_mask *mask = corral_env_extension(g->type, CORRAL_ENV_ACTION_MASK);
+    const corral_env_info *info = corral_env_extension(g->type, CORRAL_ENV_INFO);
     switch (message) {
     case ISOLATE_RESET:
         return play(g, true);
@@ -142,6 +143,9 @@ static bool answer(guest *g, char message)
     case ISOLATE_MASK:
         if (mask != NULL) mask->mask(handle, index, (uint8_t *)g->memory + g->at.allowed);
         return mask != NULL;
+    case ISOLATE_INFO:
+        if (info != NULL) info->info(handle, index, (double *)(void *)(g->memory + g->at.info));
+        return info != NULL;
     default:
         return false;
     }

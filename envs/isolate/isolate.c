@@ -32,6 +32,7 @@ typedef struct isolated {
     const corral_env_state *inner_state;
     corral_env_state state;
     corral_env_render render;
+    corral_env_info info;
     struct isolated *next;
 } isolated;
 
@@ -275,6 +276,15 @@ static void allowed(const void *handle, uint32_t index, uint8_t *out_allowed)
         memset(out_allowed, 1, count);
 }
 
+/// One that has just died says nothing of itself.
+static void info(const void *handle, uint32_t index, double *out_values)
+{
+    const batch *b = handle;
+    row *r = row_of(handle, index);
+    if (r->process.id != 0 && call(b, r, ISOLATE_INFO))
+        memcpy(out_values, r->memory + b->of->at.info, b->of->info.count * sizeof *out_values);
+}
+
 static const void *extension_for(const corral_env_type *type, const char *name)
 {
     static const corral_env_action_mask mask = {sizeof mask, allowed};
@@ -282,6 +292,7 @@ static const void *extension_for(const corral_env_type *type, const char *name)
     if (corral_env_extension(of->inner, name) == NULL) return NULL;
     if (strcmp(name, CORRAL_ENV_STATE) == 0) return &of->state;
     if (strcmp(name, CORRAL_ENV_RENDER) == 0) return &of->render;
+    if (strcmp(name, CORRAL_ENV_INFO) == 0) return &of->info;
     return strcmp(name, CORRAL_ENV_ACTION_MASK) == 0 ? &mask : NULL;
 }
 
@@ -318,6 +329,9 @@ static isolated *make(const corral_env_type *inner, const char *name, double sec
     if (render != NULL)
         of->render =
             (corral_env_render){sizeof of->render, render->width, render->height, render->background, draw};
+    const corral_env_info *inner_info = corral_env_extension(inner, CORRAL_ENV_INFO);
+    if (inner_info != NULL)
+        of->info = (corral_env_info){sizeof of->info, inner_info->count, inner_info->name, info};
     return of;
 }
 

@@ -7,7 +7,8 @@
 ///
 /// What passes is one byte each way over a socket, and a block of memory that both map:
 ///
-///     head | parameter values | action leaves | observation leaves | state | allowed actions | picture
+///     head | parameter values | action leaves | observation leaves | state | allowed actions | info |
+///     picture
 ///
 /// Both sides lay it out from the type alone, which both have from the same name.
 #ifndef CORRAL_ENVS_ISOLATE_H
@@ -33,6 +34,7 @@ enum isolate_message {
     ISOLATE_LOAD = 'L',
     ISOLATE_DRAW = 'd',
     ISOLATE_MASK = 'm',
+    ISOLATE_INFO = 'i',
     ISOLATE_DONE = '+',   // also the first message, when the process is ready
     ISOLATE_FAILED = '-', // with a sentence in the head
 };
@@ -49,7 +51,7 @@ typedef struct isolate_head {
 typedef struct isolate_layout {
     size_t values;
     size_t action[ISOLATE_LEAVES], observation[ISOLATE_LEAVES];
-    size_t state, allowed;
+    size_t state, allowed, info;
     size_t needed;        // bytes up to here are there from the start
     size_t items, images; // address space that a picture fills
     size_t size;

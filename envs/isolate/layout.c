@@ -29,6 +29,8 @@ isolate_layout isolate_lay_out(const corral_env_type *type)
     l.state = place(&l.size, state != NULL ? state->state_size : 0);
     const bool masks = corral_env_extension(type, CORRAL_ENV_ACTION_MASK) != NULL;
     l.allowed = place(&l.size, masks ? corral_env_mask_bytes(spaces) : 0);
+    const corral_env_info *info = corral_env_extension(type, CORRAL_ENV_INFO);
+    l.info = place(&l.size, info != NULL ? info->count * sizeof(double) : 0);
     l.needed = l.size;
     const bool draws = corral_env_extension(type, CORRAL_ENV_RENDER) != NULL;
     l.items = place(&l.size, draws ? ISOLATE_ITEMS * sizeof(corral_draw) : 0);

@@ -228,6 +228,15 @@ static void allowed(const void *handle, uint32_t index, uint8_t *out_allowed)
     b->w->inner_mask->mask(inner_handle, inner_index, out_allowed);
 }
 
+static void info(const void *handle, uint32_t index, double *out_values)
+{
+    const wrapped *b = handle;
+    uint32_t row, inner_index;
+    const corral_rules *inner = inner_of(b, index, &row);
+    const void *inner_handle = corral_rules_handle(inner, row, &inner_index);
+    b->w->inner_info->info(inner_handle, inner_index, out_values);
+}
+
 static const double *plain_reward(const void *handle)
 {
     return ((const wrapped *)handle)->plain_reward;
@@ -240,6 +249,7 @@ static const void *extension_for(const corral_env_type *type, const char *name)
     if (strcmp(name, CORRAL_ENV_STATE) == 0) return w->inner_state != NULL ? &w->state : NULL;
     if (strcmp(name, CORRAL_ENV_RENDER) == 0) return w->inner_render != NULL ? &w->render : NULL;
     if (strcmp(name, CORRAL_ENV_ACTION_MASK) == 0) return w->inner_mask != NULL ? &w->mask : NULL;
+    if (strcmp(name, CORRAL_ENV_INFO) == 0) return w->inner_info != NULL ? &w->info : NULL;
     return strcmp(name, CORRAL_ENV_PLAIN_REWARD) == 0 ? &plain : NULL;
 }
 
@@ -282,6 +292,9 @@ static void find_abilities(wrapper *w)
         w->render.draw = draw;
     }
     w->mask = (corral_env_action_mask){sizeof w->mask, allowed};
+    w->inner_info = corral_env_extension(w->inner, CORRAL_ENV_INFO);
+    if (w->inner_info != NULL)
+        w->info = (corral_env_info){sizeof w->info, w->inner_info->count, w->inner_info->name, info};
 }
 
 corral_status corral_wrap_finish(wrapper *w)

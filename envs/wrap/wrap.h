@@ -54,9 +54,11 @@ struct wrapper {
     // The inner abilities with a way through the stage.
     const corral_env_render *inner_render;
     const corral_env_action_mask *inner_mask;
+    const corral_env_info *inner_info;
     const corral_env_state *inner_state;
     corral_env_render render;
     corral_env_action_mask mask;
+    corral_env_info info;
     corral_env_state state;
     wrapper *next; // all that were made
 };

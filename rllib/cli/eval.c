@@ -6,14 +6,25 @@
 #include "environment.h"
 #include "subject.h"
 
+#include "corral/envs/registry.h"
 #include "corral/rllib/evaluate.h"
 
 #include <cjson/cJSON.h>
+#include <math.h>
 
-static void print_json(const subject *s, const char *env, const corral_evaluation_result *r)
+/// What the environments said of themselves; nothing where they say nothing.
+static void add_info(cJSON *root, const corral_env_type *type, const corral_evaluation_result *r)
+{
+    const corral_env_info *info = corral_env_extension(type, CORRAL_ENV_INFO);
+    cJSON *object = info != NULL ? cJSON_AddObjectToObject(root, "info") : NULL;
+    for (uint32_t i = 0; object != NULL && i < info->count; i++)
+        if (!isnan(r->info[i])) cJSON_AddNumberToObject(object, info->name[i], r->info[i]);
+}
+
+static void print_json(const subject *s, const corral_env_type *type, const corral_evaluation_result *r)
 {
     cJSON *root = cJSON_CreateObject();
-    cJSON_AddStringToObject(root, "env", env);
+    cJSON_AddStringToObject(root, "env", type->id);
     cJSON_AddStringToObject(root, "checkpoint", s->checkpoint);
     cJSON_AddNumberToObject(root, "policy_version", (double)corral_policy_version(s->policy));
     cJSON_AddNumberToObject(root, "episodes", r->episodes);
@@ -23,6 +34,7 @@ static void print_json(const subject *s, const char *env, const corral_evaluatio
         cJSON_AddNumberToObject(root, "min_return", r->min_return);
         cJSON_AddNumberToObject(root, "max_return", r->max_return);
         cJSON_AddNumberToObject(root, "mean_length", r->mean_length);
+        add_info(root, type, r);
     }
     cJSON_AddNumberToObject(root, "failures", (double)r->failures);
     if (r->failures > 0) cJSON_AddStringToObject(root, "failure", r->failure);
@@ -32,15 +44,19 @@ static void print_json(const subject *s, const char *env, const corral_evaluatio
     cJSON_Delete(root);
 }
 
-static void print_table(const subject *s, const char *env, const corral_evaluation_result *r, bool stochastic)
+static void print_table(const subject *s, const corral_env_type *type, const corral_evaluation_result *r,
+                        bool stochastic)
 {
-    printf("%s, policy version %llu, %s actions\n", env, (unsigned long long)corral_policy_version(s->policy),
-           stochastic ? "drawn" : "greedy");
+    printf("%s, policy version %llu, %s actions\n", type->id,
+           (unsigned long long)corral_policy_version(s->policy), stochastic ? "drawn" : "greedy");
     printf("  episodes      %u\n", r->episodes);
     if (r->episodes > 0) {
         printf("  mean return   %.2f +- %.2f\n", r->mean_return, r->std_return);
         printf("  from, to      %.2f, %.2f\n", r->min_return, r->max_return);
         printf("  mean length   %.1f\n", r->mean_length);
+        const corral_env_info *info = corral_env_extension(type, CORRAL_ENV_INFO);
+        for (uint32_t i = 0; info != NULL && i < info->count; i++)
+            if (!isnan(r->info[i])) printf("  %-13s %.6g\n", info->name[i], r->info[i]);
     }
     if (r->failures > 0)
         printf("  failures      %llu, the first: %s\n", (unsigned long long)r->failures, r->failure);
@@ -106,9 +122,9 @@ static int run(const cli_command *self, int argc, char **argv)
         if (status != CORRAL_OK)
             code = cli_fail(status == CORRAL_ERROR_INVALID ? CLI_BAD_INPUT : CLI_FAILED);
         else if (json)
-            print_json(&s, setup.type->id, &result);
+            print_json(&s, setup.type, &result);
         else
-            print_table(&s, setup.type->id, &result, stochastic);
+            print_table(&s, setup.type, &result, stochastic);
     }
     corral_team_destroy(team);
     subject_close(&s);

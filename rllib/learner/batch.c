@@ -155,7 +155,8 @@ static void gather_episodes(batch *b, const corral_fragment *f, size_t first_row
         const unsigned char *observation;
         const corral_fragment_ended record = corral_fragment_ended_at(f, k, &observation);
         b->final_value[first_row + (size_t)record.environment * b->steps + record.step] = record.final_value;
-        b->episodes[b->episode_count++] = (batch_episode){
+        batch_episode *episode = &b->episodes[b->episode_count++];
+        *episode = (batch_episode){
             .environment = f->header.env_begin + record.environment,
             .step = record.step,
             .length = record.length,
@@ -164,6 +165,7 @@ static void gather_episodes(batch *b, const corral_fragment *f, size_t first_row
             .terminated = record.terminated,
             .truncated = record.truncated,
         };
+        memcpy(episode->info, corral_fragment_info_at(f, k), f->header.spec.info_count * sizeof(double));
     }
 }
 

@@ -7,6 +7,7 @@
 #ifndef CORRAL_RLLIB_BATCH_H
 #define CORRAL_RLLIB_BATCH_H
 
+#include "corral/env.h"
 #include "corral/policy/policy.h"
 #include "corral/proto/fragment.h"
 
@@ -20,6 +21,7 @@ typedef struct batch_episode {
     uint64_t number;
     double episode_return;
     uint8_t terminated, truncated;
+    double info[CORRAL_ENV_INFO_MOST]; // what its environment said of itself at the end
 } batch_episode;
 
 typedef struct batch {

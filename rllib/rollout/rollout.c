@@ -39,7 +39,8 @@ struct rollout_slice {
     uint32_t *episode_start; // [env] step of this fragment at which the open episode began
     corral_episode *ended;
     uint32_t *ended_row;
-    void *memory; // all of the arrays above
+    double *ended_info; // [env, numbers that an environment says of itself]
+    void *memory;       // all of the arrays above
 };
 
 // --- what is told, and how large things are ---------------------------------------------------------------
@@ -119,6 +120,7 @@ static corral_status layout_of(const rollout_config *config, const environment_s
         .memory_bytes = memory,
         .action_words = (uint32_t)corral_policy_action_words(&config->policy),
         .mask_bytes = (uint32_t)corral_policy_mask_bytes(&config->policy),
+        .info_count = corral_env_info_count(setup->type),
     };
     const corral_status status = corral_fragment_layout_init(&spec, out_layout);
     if (status == CORRAL_OK && config->policy.action.part_count > 0)
@@ -167,6 +169,7 @@ static size_t cut_arrays(rollout_slice *s, char *memory)
     CUT(episode_start, n);
     CUT(ended, n);
     CUT(ended_row, n);
+    CUT(ended_info, n * s->layout.spec.info_count);
 #undef CUT
     return used;
 }
@@ -375,7 +378,10 @@ static void store_ended(rollout_slice *s, void *block, uint32_t t, uint32_t firs
             .terminated = s->ended[k].terminated,
             .truncated = s->ended[k].truncated,
         };
-        memcpy(column(block, s->layout.ended + (first + k) * s->layout.ended_stride), &record, sizeof record);
+        char *at = column(block, s->layout.ended + (first + k) * s->layout.ended_stride);
+        const size_t numbers = s->layout.spec.info_count;
+        memcpy(at, &record, sizeof record);
+        memcpy(at + s->layout.ended_info, s->ended_info + k * numbers, numbers * sizeof(double));
         s->episode_start[s->ended_row[k]] = t + 1;
     }
 }
@@ -477,6 +483,7 @@ static corral_status play_step(rollout_slice *s, corral_policy *policy, void *bl
         .truncated = s->truncated,
         .ended = s->ended,
         .ended_row = s->ended_row,
+        .ended_info = s->ended_info,
         .failed = s->failed,
     };
     status = corral_env_batch_step_all(s->batch, s->action_rows, &step);

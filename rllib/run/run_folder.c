@@ -25,6 +25,8 @@
 static const int64_t flush_ns = CORRAL_SECOND, events_ns = 100 * CORRAL_MILLISECOND;
 static const int64_t summary_ns = 10 * CORRAL_SECOND; // between writes of run.json while the run goes on
 
+static const char info_prefix[] = "info/";
+
 struct corral_run_folder {
     char *path;
     bool created; // by this open
@@ -32,13 +34,15 @@ struct corral_run_folder {
     FILE *progress, *metrics, *episodes, *events, *log;
     int64_t flushed_ns, events_written_ns, summary_ns;
     char *events_path;
+    uint32_t info_count; // what the environments say of themselves
+    char info_name[CORRAL_ENV_INFO_MOST][sizeof info_prefix + CORRAL_ENV_INFO_NAME];
     corral_train_config config;
     double started_wall;
 };
 
 // --- metrics: one list for all files ----------------------------------------------------------------------
 
-enum { METRICS_MAX = 48 };
+enum { OWN_METRICS_MAX = 48, METRICS_MAX = OWN_METRICS_MAX + CORRAL_ENV_INFO_MOST };
 
 typedef struct metric {
     const char *name;
@@ -50,7 +54,7 @@ static double when(bool known, double value)
     return known ? value : NAN;
 }
 
-static size_t list_metrics(const corral_train_report *r, metric *out)
+static size_t list_own_metrics(const corral_train_report *r, metric *out)
 {
     const bool episodes = r->episodes > 0, evaluated = r->evaluated;
     const bool ppo = r->algorithm == CORRAL_ALGORITHM_PPO, dqn = r->algorithm == CORRAL_ALGORITHM_DQN;
@@ -101,9 +105,18 @@ static size_t list_metrics(const corral_train_report *r, metric *out)
         {"runtime/learn_seconds", r->learn_seconds},
         {"runtime/evaluate_seconds", r->evaluate_seconds},
     };
-    _Static_assert(sizeof metrics / sizeof metrics[0] <= METRICS_MAX, "more metrics than there is room for");
+    _Static_assert(sizeof metrics / sizeof metrics[0] <= OWN_METRICS_MAX,
+                   "more metrics than there is room for");
     memcpy(out, metrics, sizeof metrics);
     return sizeof metrics / sizeof metrics[0];
+}
+
+static size_t list_metrics(const corral_run_folder *folder, const corral_train_report *r, metric *out)
+{
+    size_t count = list_own_metrics(r, out);
+    for (uint32_t i = 0; i < folder->info_count; i++)
+        out[count++] = (metric){folder->info_name[i], when(i < r->info_count, r->info[i])};
+    return count;
 }
 
 static void print_number(FILE *file, double value)
@@ -234,13 +247,17 @@ static corral_status open_files(corral_run_folder *folder)
     tfevents_write_header(folder->events, folder->started_wall);
     if (ftell(folder->progress) == 0) {
         metric metrics[METRICS_MAX];
-        const size_t count = list_metrics(&(corral_train_report){0}, metrics);
+        const size_t count = list_metrics(folder, &(corral_train_report){0}, metrics);
         for (size_t i = 0; i < count; i++)
             fprintf(folder->progress, "%s%s", i > 0 ? "," : "", metrics[i].name);
         fputc('\n', folder->progress);
     }
-    if (ftell(folder->episodes) == 0)
-        fprintf(folder->episodes, "step,environment,episode,return,length,terminated,truncated\n");
+    if (ftell(folder->episodes) == 0) {
+        fprintf(folder->episodes, "step,environment,episode,return,length,terminated,truncated");
+        for (uint32_t i = 0; i < folder->info_count; i++)
+            fprintf(folder->episodes, ",%s", folder->info_name[i]);
+        fputc('\n', folder->episodes);
+    }
     return CORRAL_OK;
 }
 
@@ -264,14 +281,18 @@ static corral_status make_checkpoints(corral_run_folder *folder)
     return status;
 }
 
-corral_status corral_run_folder_open(const char *path, const corral_train_config *config, bool resume,
-                                     uint64_t resume_step, corral_run_folder **out_folder)
+corral_status corral_run_folder_open(const char *path, const corral_train_config *config,
+                                     const corral_env_info *info, bool resume, uint64_t resume_step,
+                                     corral_run_folder **out_folder)
 {
     corral_run_folder *folder = calloc(1, sizeof *folder);
     if (folder == NULL) return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a run folder");
     folder->config = *config;
     folder->started_wall = corral_wall_seconds();
     folder->resumed = resume;
+    folder->info_count = info != NULL ? info->count : 0;
+    for (uint32_t i = 0; i < folder->info_count; i++)
+        snprintf(folder->info_name[i], sizeof folder->info_name[i], "%s%s", info_prefix, info->name[i]);
     corral_status status;
     if (resume) {
         folder->path = corral_format("%s", path);
@@ -346,7 +367,7 @@ static void write_object(FILE *file, const metric *metrics, size_t count)
 corral_status corral_run_folder_report(corral_run_folder *folder, const corral_train_report *report)
 {
     metric metrics[METRICS_MAX];
-    const size_t count = list_metrics(report, metrics);
+    const size_t count = list_metrics(folder, report, metrics);
     const int64_t now = corral_now_ns();
     write_row(folder->progress, metrics, count);
     write_object(folder->metrics, metrics, count);
@@ -374,12 +395,17 @@ corral_status corral_run_folder_report(corral_run_folder *folder, const corral_t
     return status;
 }
 
-corral_status corral_run_folder_episode(corral_run_folder *folder, uint64_t step, uint32_t environment,
-                                        uint64_t number, double episode_return, uint32_t length,
-                                        bool terminated, bool truncated)
+corral_status corral_run_folder_episode(corral_run_folder *folder, const corral_train_episode *episode)
 {
-    fprintf(folder->episodes, "%" PRIu64 ",%u,%" PRIu64 ",%.9g,%u,%d,%d\n", step, environment, number,
-            episode_return, length, terminated, truncated);
+    FILE *file = folder->episodes;
+    fprintf(file, "%" PRIu64 ",%u,%" PRIu64 ",%.9g,%u,%d,%d", episode->env_steps, episode->environment,
+            episode->number, episode->episode_return, episode->length, episode->terminated,
+            episode->truncated);
+    for (uint32_t i = 0; i < folder->info_count; i++) {
+        fputc(',', file);
+        if (!isnan(episode->info[i])) print_number(file, episode->info[i]);
+    }
+    fputc('\n', file);
     return CORRAL_OK; // a failure shows when the file is flushed
 }
 

@@ -7,6 +7,7 @@
 #include "corral/base/clock.h"
 #include "corral/base/file.h"
 #include "corral/core/ops.h"
+#include "corral/envs/registry.h"
 #include "corral/proto/checkpoint.h"
 
 #include <cjson/cJSON.h>
@@ -144,8 +145,9 @@ static corral_status open_folder(corral_trainer *trainer, const corral_train_opt
                                  const char *checkpoint)
 {
     if (options->no_files) return CORRAL_OK;
+    const corral_env_info *info = corral_env_extension(trainer->setup.type, CORRAL_ENV_INFO);
     if (checkpoint == NULL)
-        return corral_run_folder_open(options->out, &trainer->config, false, 0, &trainer->folder);
+        return corral_run_folder_open(options->out, &trainer->config, info, false, 0, &trainer->folder);
     char *run = run_of(options->resume, checkpoint), *state_path = corral_format("%s/state.json", checkpoint);
     train_state state;
     corral_status status =
@@ -154,8 +156,8 @@ static corral_status open_folder(corral_trainer *trainer, const corral_train_opt
     if (status == CORRAL_OK) {
         const bool same = options->out == NULL || strcmp(options->out, run) == 0;
         trainer->earlier_seconds = earlier_seconds(run);
-        status = corral_run_folder_open(same ? run : options->out, &trainer->config, same, state.env_steps,
-                                        &trainer->folder);
+        status = corral_run_folder_open(same ? run : options->out, &trainer->config, info, same,
+                                        state.env_steps, &trainer->folder);
     }
     free(run);
     free(state_path);

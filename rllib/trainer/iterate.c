@@ -16,10 +16,9 @@ static const int64_t best_interval_ns = 10 * CORRAL_SECOND;
 
 // --- episodes ---------------------------------------------------------------------------------------------
 
-static void tell_episode(corral_trainer *trainer, const batch_episode *episode)
+static corral_status note_episode(corral_trainer *trainer, const batch_episode *episode)
 {
     const corral_train_callbacks *callbacks = &trainer->callbacks;
-    if (callbacks->on_episode_end == NULL) return;
     const corral_train_episode told = {
         .env_steps = trainer->state.env_steps,
         .environment = episode->environment,
@@ -28,8 +27,10 @@ static void tell_episode(corral_trainer *trainer, const batch_episode *episode)
         .length = episode->length,
         .terminated = episode->terminated,
         .truncated = episode->truncated,
+        .info = episode->info,
     };
-    callbacks->on_episode_end(callbacks->context, trainer, &told);
+    if (callbacks->on_episode_end != NULL) callbacks->on_episode_end(callbacks->context, trainer, &told);
+    return trainer->folder != NULL ? corral_run_folder_episode(trainer->folder, &told) : CORRAL_OK;
 }
 
 static corral_status note_episodes(corral_trainer *trainer)
@@ -44,11 +45,7 @@ static corral_status note_episodes(corral_trainer *trainer)
         state->window_next = (state->window_next + 1) % STATE_WINDOW;
         if (state->window_count < STATE_WINDOW) state->window_count++;
         state->episodes_total++;
-        tell_episode(trainer, episode);
-        if (trainer->folder != NULL)
-            status = corral_run_folder_episode(trainer->folder, state->env_steps, episode->environment,
-                                               episode->number, episode->episode_return, episode->length,
-                                               episode->terminated, episode->truncated);
+        status = note_episode(trainer, episode);
     }
     state->failures_total += b->failures;
     return status;

@@ -5,6 +5,7 @@
 #include "trainer.h"
 
 #include "corral/base/clock.h"
+#include "corral/envs/registry.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -50,6 +51,24 @@ static void window_means(const train_state *state, corral_train_report *out)
     }
     out->return_mean = sum / state->window_count;
     out->length_mean = lengths / state->window_count;
+}
+
+/// Means over the iteration's episodes, of those that said a number.
+static void info_means(const batch *b, const corral_env_type *type, corral_train_report *out)
+{
+    const corral_env_info *info = corral_env_extension(type, CORRAL_ENV_INFO);
+    out->info_count = info != NULL ? info->count : 0;
+    out->info_name = info != NULL ? info->name : NULL;
+    for (uint32_t i = 0; i < out->info_count; i++) {
+        double sum = 0;
+        size_t count = 0;
+        for (size_t k = 0; k < b->episode_count; k++) {
+            if (isnan(b->episodes[k].info[i])) continue;
+            sum += b->episodes[k].info[i];
+            count++;
+        }
+        out->info[i] = count > 0 ? sum / (double)count : NAN;
+    }
 }
 
 void trainer_tell(corral_trainer *trainer, const char *line)
@@ -107,6 +126,7 @@ void trainer_report(corral_trainer *trainer, corral_train_report *out)
         fmax(0.0, session - out->sample_seconds - out->learn_seconds - out->evaluate_seconds);
     memcpy(out->fragments_dropped, runtime.dropped, sizeof out->fragments_dropped);
     window_means(state, out);
+    info_means(&trainer->batch, trainer->setup.type, out);
     trainer->algorithm->report(trainer, out);
     show_message(trainer, out);
 }

@@ -6,6 +6,8 @@
 #include "hands.h"
 #include "theme.h"
 
+#include "corral/envs/registry.h"
+
 #include <math.h>
 #include <stdio.h>
 
@@ -159,6 +161,23 @@ static void paint_actions(pen *p, bool human)
     rule(p);
 }
 
+/// What the environment says of itself, if anything.
+static void paint_info(pen *p)
+{
+    const corral_env_info *info = corral_env_extension(player_get_config(p->player)->type, CORRAL_ENV_INFO);
+    const moment *now = player_moment(p->player);
+    if (info == NULL) return;
+    heading(p, "INFO");
+    for (uint32_t i = 0; i < info->count; i++) {
+        char text[48] = "-";
+        if (now->step > 0 && !isnan(now->info[i])) print_value(text, sizeof text, now->info[i]);
+        p->y += units(p, 23);
+        text_draw(p->canvas, p->fonts, p->left, p->y, style(p, 13, THEME_SOFT, TEXT_LEFT), info->name[i]);
+        text_draw(p->canvas, p->fonts, p->right, p->y, style(p, 13, THEME_INK, TEXT_RIGHT), text);
+    }
+    rule(p);
+}
+
 /// -1..1: by its bounds where they are near, else bent, so that any number fits.
 static float bend(const corral_space *leaf, uint32_t i, float value)
 {
@@ -231,6 +250,7 @@ void panel_paint(const player *who, canvas *c, fonts *f, box area, float scale, 
     paint_return(&p);
     paint_worth(&p);
     if (p.y < p.bottom) paint_actions(&p, human);
+    if (p.y < p.bottom) paint_info(&p);
     if (p.y < p.bottom) paint_observation(&p);
     canvas_clip(c, &before);
 }

@@ -268,7 +268,7 @@ corral_status player_seed(player *p, uint64_t seed)
 }
 
 static void step_of(player *p, corral_env_batch_step *out, double *reward, uint8_t *flags,
-                    corral_episode *ended, uint32_t *ended_row)
+                    corral_episode *ended, uint32_t *ended_row, double *ended_info)
 {
     *out = (corral_env_batch_step){.observation = p->observation.rows,
                                    .final_observation = p->final_observation.rows,
@@ -277,7 +277,8 @@ static void step_of(player *p, corral_env_batch_step *out, double *reward, uint8
                                    .truncated = &flags[1],
                                    .failed = &flags[2],
                                    .ended = ended,
-                                   .ended_row = ended_row};
+                                   .ended_row = ended_row,
+                                   .ended_info = ended_info};
 }
 
 /// One step with the action that lies ready; what was played after the cursor is forgotten.
@@ -288,7 +289,8 @@ static corral_status step(player *p, int32_t action)
     corral_episode ended;
     uint32_t ended_row;
     corral_env_batch_step out;
-    step_of(p, &out, &reward, flags, &ended, &ended_row);
+    double info[CORRAL_ENV_INFO_MOST];
+    step_of(p, &out, &reward, flags, &ended, &ended_row, info);
     const moment before = p->moments[p->cursor];
     p->count = p->cursor + 1;
     corral_status status = corral_env_batch_step_all(p->batch, p->action.rows, &out);
@@ -301,14 +303,16 @@ static corral_status step(player *p, int32_t action)
     else
         draw_from(p, p->batch, 0);
     if (p->ending_status != CORRAL_OK) return p->ending_status;
-    const moment after = {.episode = before.episode,
-                          .step = before.step + 1,
-                          .ended = over,
-                          .terminated = flags[0],
-                          .truncated = flags[1],
-                          .reward = reward,
-                          .episode_return = before.episode_return + reward,
-                          .action = action};
+    if (!over && corral_env_info_count(p->config.type) > 0) corral_env_batch_info(p->batch, 0, info);
+    moment after = {.episode = before.episode,
+                    .step = before.step + 1,
+                    .ended = over,
+                    .terminated = flags[0],
+                    .truncated = flags[1],
+                    .reward = reward,
+                    .episode_return = before.episode_return + reward,
+                    .action = action};
+    memcpy(after.info, info, corral_env_info_count(p->config.type) * sizeof *info);
     return append(p, after, over ? p->ending : NULL);
 }
 

@@ -36,6 +36,7 @@ typedef struct moment {
     double episode_return; // so far
     float value;           // the policy's; 0 without one
     int32_t action;        // that led here, counted from 0; -1 for none or where it is no single number
+    double info[CORRAL_ENV_INFO_MOST]; // what the environment says of itself after a step; NAN: nothing
 } moment;
 
 typedef struct opinion {

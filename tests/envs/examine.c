@@ -34,7 +34,7 @@ static void passes(const corral_examine_config *config)
     TEST_OK(corral_env_examine(config, &report));
     print_failures(config->type);
     CU_ASSERT_EQUAL(report.failed, 0);
-    CU_ASSERT_EQUAL(report.count, 14);
+    CU_ASSERT_EQUAL(report.count, 15);
     CU_ASSERT_TRUE(report.steps_per_second > 0);
 }
 
@@ -105,6 +105,7 @@ static void broken_ones_fail(void)
         {"DrawKind", "picture", "item 0 of the picture is of unknown kind 9"},
         {"MaskEmpty", "action mask", "step 0: the mask allows no action"},
         {"MaskTooMuch", "action mask", "mask writes more than its 3 bytes"},
+        {"InfoTooMuch", "info", "info writes more than its 2 numbers"},
         {"Crashes", "spaces", "step 12: it crashed (Segmentation fault) in step"},
         {"CrashesInReset", "spaces", "step 0: it crashed (Segmentation fault) in reset"},
         {"Hangs", "spaces", "step 7: it did not return for 0.3 seconds in step"},

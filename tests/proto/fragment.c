@@ -149,7 +149,7 @@ static void columns_do_not_overlap(void)
                                    rows,
                                    rows,
                                    rows,
-                                   rows * s.mask_bytes,
+                                   more * s.mask_bytes,
                                    (size_t)envs * s.memory_rows * s.memory_bytes,
                                    (size_t)envs * s.state_bytes,
                                    CORRAL_FRAGMENT_TEXT,
@@ -160,6 +160,36 @@ static void columns_do_not_overlap(void)
             }
             CU_ASSERT_EQUAL(l.capacity, l.ended + rows * l.ended_stride);
         }
+}
+
+/// What environments say of themselves stands behind an episode's last observation, at a multiple of 8.
+static void records_carry_numbers(void)
+{
+    const corral_fragment_spec s = {
+        .env_count = 1, .steps = 2, .observation_bytes = 5, .action_count = 2, .info_count = 3};
+    corral_fragment_layout l;
+    TEST_OK(corral_fragment_layout_init(&s, &l));
+    CU_ASSERT_EQUAL(l.ended_info, 48);
+    CU_ASSERT_EQUAL(l.ended_stride, 48 + 3 * 8);
+    unsigned char *bytes = aligned_alloc(64, (l.capacity + 63) / 64 * 64);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(bytes);
+    memset(bytes, 0, l.capacity);
+    const corral_fragment_header header = {.magic = CORRAL_FRAGMENT_MAGIC,
+                                           .format = CORRAL_FRAGMENT_VERSION,
+                                           .length = l.ended + l.ended_stride,
+                                           .spec = s,
+                                           .ended_count = 1};
+    memcpy(bytes, &header, sizeof header);
+    bytes[l.valid] = bytes[l.valid + 1] = bytes[l.terminated + 1] = 1;
+    const corral_fragment_ended ended = {.length = 2, .step = 1, .terminated = 1};
+    memcpy(bytes + l.ended, &ended, sizeof ended);
+    const double numbers[] = {1.5, NAN, -3};
+    memcpy(bytes + l.ended + l.ended_info, numbers, sizeof numbers);
+    corral_fragment fragment;
+    TEST_OK(corral_fragment_open(&l, bytes, l.ended + l.ended_stride, &fragment));
+    const double *read = corral_fragment_info_at(&fragment, 0);
+    CU_ASSERT_TRUE(read[0] == 1.5 && isnan(read[1]) && read[2] == -3);
+    free(bytes);
 }
 
 static void impossible_sizes_are_refused(void)
@@ -294,8 +324,8 @@ static void a_lying_header_is_refused(void)
     refused(CORRAL_ERROR_CORRUPT, "magic");
     header_of()->format = 1;
     refused(CORRAL_ERROR_CORRUPT, "format 1");
-    header_of()->reserved[0] = 1;
-    refused(CORRAL_ERROR_CORRUPT, "reserved word 0");
+    header_of()->spec.info_count = 1;
+    refused(CORRAL_ERROR_CORRUPT, "were asked for");
     header_of()->spec.steps = 4;
     refused(CORRAL_ERROR_CORRUPT, "4 steps");
     header_of()->spec.observation_bytes = UINT32_MAX;
@@ -410,6 +440,7 @@ int main(void)
         (test_case[]){
             {"offsets are the drawing", offsets_are_the_drawing},
             {"columns do not overlap", columns_do_not_overlap},
+            {"records carry numbers", records_carry_numbers},
             {"impossible sizes are refused", impossible_sizes_are_refused},
             {"a memory belongs to steps", a_memory_belongs_to_steps},
             {"wide actions are checked word by word", wide_actions_are_checked_word_by_word},

@@ -89,7 +89,7 @@ static void absent_values_are_absent(void)
     const corral_train_config config = some_config();
     char *path = temporary();
     corral_run_folder *folder;
-    TEST_OK(corral_run_folder_open(path, &config, false, 0, &folder));
+    TEST_OK(corral_run_folder_open(path, &config, NULL, false, 0, &folder));
     corral_train_report report = {.env_steps = 256, .iteration = 1};
     TEST_OK(corral_run_folder_report(folder, &report)); // no episode, no evaluation, no time
     report = (corral_train_report){.env_steps = 512,
@@ -119,20 +119,53 @@ static void absent_values_are_absent(void)
     TEST_OK(corral_folder_remove(path));
 }
 
+/// What environments say of themselves has columns of its own; a number that is not said is an empty cell.
+static void infos_are_columns(void)
+{
+    static const char *const names[] = {"score", "fuel"};
+    const corral_env_info info = {sizeof info, 2, names, NULL};
+    char path[] = "/tmp/corral-run-XXXXXX";
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(path));
+    const corral_train_config config = corral_train_config_default();
+    corral_run_folder *folder;
+    TEST_OK(corral_run_folder_open(path, &config, &info, false, 0, &folder));
+    const double said[] = {2.5, NAN};
+    TEST_OK(corral_run_folder_episode(
+        folder, &(corral_train_episode){.env_steps = 64, .length = 3, .terminated = true, .info = said}));
+    TEST_OK(corral_run_folder_report(
+        folder, &(corral_train_report){.env_steps = 64, .info_count = 2, .info = {2.5, NAN}}));
+    corral_run_folder_close(folder);
+    char *episodes = read_text(path, "episodes.csv"), *metrics = read_text(path, "metrics.jsonl"),
+         *progress = read_text(path, "progress.csv");
+    CU_ASSERT_PTR_NOT_NULL(strstr(episodes, "truncated,info/score,info/fuel\n64,0,0,0,3,1,0,2.5,\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(metrics, "\"info/score\": 2.5"));
+    CU_ASSERT_PTR_NULL(strstr(metrics, "info/fuel"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(progress, ",info/score,info/fuel\n"));
+    free(episodes);
+    free(metrics);
+    free(progress);
+    TEST_OK(corral_folder_remove(path));
+}
+
 static void a_resumed_run_goes_on_where_it_stopped(void)
 {
     const corral_train_config config = some_config();
     char *path = temporary();
     corral_run_folder *folder;
-    TEST_OK(corral_run_folder_open(path, &config, false, 0, &folder));
+    TEST_OK(corral_run_folder_open(path, &config, NULL, false, 0, &folder));
     for (uint64_t step = 100; step <= 500; step += 100) {
         TEST_OK(corral_run_folder_report(folder, &(corral_train_report){.env_steps = step}));
-        TEST_OK(corral_run_folder_episode(folder, step, 1, step, 2.5, 3, true, false));
+        TEST_OK(corral_run_folder_episode(folder, &(corral_train_episode){.env_steps = step,
+                                                                          .environment = 1,
+                                                                          .number = step,
+                                                                          .episode_return = 2.5,
+                                                                          .length = 3,
+                                                                          .terminated = true}));
     }
     corral_run_folder_close(folder);
-    TEST_FAILS(corral_run_folder_open(path, &config, false, 0, &folder), CORRAL_ERROR_EXISTS,
+    TEST_FAILS(corral_run_folder_open(path, &config, NULL, false, 0, &folder), CORRAL_ERROR_EXISTS,
                "holds a run already");
-    TEST_OK(corral_run_folder_open(path, &config, true, 300, &folder));
+    TEST_OK(corral_run_folder_open(path, &config, NULL, true, 300, &folder));
     TEST_OK(corral_run_folder_report(folder, &(corral_train_report){.env_steps = 400}));
     corral_run_folder_close(folder);
     char *csv = read_text(path, "progress.csv"), *episodes = read_text(path, "episodes.csv"),
@@ -172,14 +205,14 @@ static void resumed_events_do_not_loop_back(void)
     char *path = temporary();
     corral_run_folder *folder;
     uint64_t last;
-    TEST_OK(corral_run_folder_open(path, &config, false, 0, &folder));
+    TEST_OK(corral_run_folder_open(path, &config, NULL, false, 0, &folder));
     for (uint64_t step = 100; step <= 500; step += 100)
         TEST_OK(
             corral_run_folder_report(folder, &(corral_train_report){.env_steps = step, .evaluated = true}));
     corral_run_folder_close(folder);
     const size_t all = count_events(path, &last);
     CU_ASSERT_EQUAL(last, 500);
-    TEST_OK(corral_run_folder_open(path, &config, true, 300, &folder));
+    TEST_OK(corral_run_folder_open(path, &config, NULL, true, 300, &folder));
     CU_ASSERT(count_events(path, &last) < all);
     CU_ASSERT_EQUAL(last, 300);
     corral_run_folder_close(folder);
@@ -201,13 +234,13 @@ static void what_a_killed_process_left_half_written_goes(void)
     const corral_train_config config = some_config();
     char *path = temporary();
     corral_run_folder *folder;
-    TEST_OK(corral_run_folder_open(path, &config, false, 0, &folder));
+    TEST_OK(corral_run_folder_open(path, &config, NULL, false, 0, &folder));
     TEST_OK(corral_run_folder_report(folder, &(corral_train_report){.env_steps = 100}));
     corral_run_folder_close(folder);
     append(path, "progress.csv", "200,2,0.");
     append(path, "metrics.jsonl", "{\"time/total_timesteps\": 200");
     append(path, "episodes.csv", "1"); // of a step that would pass
-    TEST_OK(corral_run_folder_open(path, &config, true, 1000, &folder));
+    TEST_OK(corral_run_folder_open(path, &config, NULL, true, 1000, &folder));
     TEST_OK(corral_run_folder_report(folder, &(corral_train_report){.env_steps = 200}));
     corral_run_folder_close(folder);
     char *csv = read_text(path, "progress.csv"), *json = read_text(path, "metrics.jsonl"),
@@ -227,11 +260,11 @@ static void a_run_has_one_writer(void)
     const corral_train_config config = some_config();
     char *path = temporary();
     corral_run_folder *folder, *other;
-    TEST_OK(corral_run_folder_open(path, &config, false, 0, &folder));
-    TEST_FAILS(corral_run_folder_open(path, &config, true, 0, &other), CORRAL_ERROR_REFUSED,
+    TEST_OK(corral_run_folder_open(path, &config, NULL, false, 0, &folder));
+    TEST_FAILS(corral_run_folder_open(path, &config, NULL, true, 0, &other), CORRAL_ERROR_REFUSED,
                "is being written by another process");
     corral_run_folder_close(folder);
-    TEST_OK(corral_run_folder_open(path, &config, true, 0, &folder));
+    TEST_OK(corral_run_folder_open(path, &config, NULL, true, 0, &folder));
     corral_run_folder_close(folder);
     TEST_OK(corral_folder_remove(path));
 }
@@ -241,7 +274,7 @@ static void a_running_run_says_so(void)
     const corral_train_config config = some_config();
     char *path = temporary();
     corral_run_folder *folder;
-    TEST_OK(corral_run_folder_open(path, &config, false, 0, &folder));
+    TEST_OK(corral_run_folder_open(path, &config, NULL, false, 0, &folder));
     TEST_OK(corral_run_folder_report(folder, &(corral_train_report){.env_steps = 100}));
     char *text = read_text(path, "run.json");
     cJSON *root = cJSON_Parse(text);
@@ -258,10 +291,10 @@ static void a_discarded_run_leaves_nothing(void)
     const corral_train_config config = some_config();
     char *path = temporary();
     corral_run_folder *folder;
-    TEST_OK(corral_run_folder_open(path, &config, false, 0, &folder)); // was there, empty
+    TEST_OK(corral_run_folder_open(path, &config, NULL, false, 0, &folder)); // was there, empty
     corral_run_folder_discard(folder);
-    CU_ASSERT_EQUAL(rmdir(path), 0);                                   // is there, empty
-    TEST_OK(corral_run_folder_open(path, &config, false, 0, &folder)); // was not there
+    CU_ASSERT_EQUAL(rmdir(path), 0);                                         // is there, empty
+    TEST_OK(corral_run_folder_open(path, &config, NULL, false, 0, &folder)); // was not there
     corral_run_folder_discard(folder);
     CU_ASSERT_NOT_EQUAL(access(path, F_OK), 0);
     corral_run_folder_discard(NULL);
@@ -280,7 +313,7 @@ static void names_lead_nowhere_else(void)
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         corral_run_folder *folder;
         strcpy(config.env, names[i][0]);
-        TEST_OK(corral_run_folder_open(NULL, &config, false, 0, &folder));
+        TEST_OK(corral_run_folder_open(NULL, &config, NULL, false, 0, &folder));
         CU_ASSERT_STRING_EQUAL(corral_run_folder_path(folder), names[i][1]);
         corral_run_folder_close(folder);
     }
@@ -292,7 +325,7 @@ static void a_place_that_cannot_be_written_is_named(void)
 {
     const corral_train_config config = some_config();
     corral_run_folder *folder;
-    TEST_FAILS(corral_run_folder_open("/proc/corral-run", &config, false, 0, &folder), CORRAL_ERROR_IO,
+    TEST_FAILS(corral_run_folder_open("/proc/corral-run", &config, NULL, false, 0, &folder), CORRAL_ERROR_IO,
                "/proc/corral-run");
 }
 
@@ -303,6 +336,7 @@ int main(void)
         (test_case[]){
             {"event records equal TensorBoard's", event_records_equal_tensorboards},
             {"absent values are absent", absent_values_are_absent},
+            {"infos are columns", infos_are_columns},
             {"a resumed run goes on where it stopped", a_resumed_run_goes_on_where_it_stopped},
             {"resumed events do not loop back", resumed_events_do_not_loop_back},
             {"what a killed process left half written goes", what_a_killed_process_left_half_written_goes},

@@ -39,7 +39,7 @@ extern "C" {
 #endif
 
 #define CORRAL_ENV_ABI_MAJOR 1
-#define CORRAL_ENV_ABI_MINOR 1
+#define CORRAL_ENV_ABI_MINOR 2
 
 /* --- spaces */
 
@@ -284,6 +284,19 @@ typedef struct corral_env_action_mask {
     uint32_t size;
     void (*mask)(const void *batch, uint32_t index, uint8_t *out_allowed);
 } corral_env_action_mask;
+
+/* Since 1.2. Numbers beside the reward that people like to watch: a score, the parts of a reward, a distance.
+ * They are asked for after a step; the viewer shows them, and a run keeps those that each episode ended with,
+ * and their means as info/NAME. NAN stands for none. */
+#define CORRAL_ENV_INFO      "corral.info"
+#define CORRAL_ENV_INFO_MOST 16
+#define CORRAL_ENV_INFO_NAME 32
+typedef struct corral_env_info {
+    uint32_t size;
+    uint32_t count;          /* 1 .. CORRAL_ENV_INFO_MOST */
+    const char *const *name; /* [count]: letters, digits, _ and -, shorter than CORRAL_ENV_INFO_NAME */
+    void (*info)(const void *batch, uint32_t index, double *out_values); /* [count] */
+} corral_env_info;
 
 #ifdef __cplusplus
 }

@@ -23,8 +23,8 @@
     X(BehindInstance, 0) X(ResetsOthers, 1) X(WritesOthers, 1) X(OwnChance, 0) X(LeftOver, 0) \
     X(Shared, 0) X(SharedScratch, 0) X(Position, 1) X(SaveForgets, 0) X(SaveTooMuch, 0) X(SaveGap, 0) \
     X(LoadRefuses, 0) X(DrawMoves, 0) X(DrawTooMuch, 0) X(DrawNan, 0) X(DrawKind, 0) X(MaskEmpty, 0) \
-    X(MaskTooMuch, 0) X(StepLeaks, 0) X(NoFinish, 0) X(Crashes, 0) X(Hangs, 0) X(Exits, 0) X(Prints, 0) \
-    X(Fails, 0) X(FewOnly, 1) X(CrashesInReset, 1)
+    X(MaskTooMuch, 0) X(InfoTooMuch, 0) X(StepLeaks, 0) X(NoFinish, 0) X(Crashes, 0) X(Hangs, 0) \
+    X(Exits, 0) X(Prints, 0) X(Fails, 0) X(FewOnly, 1) X(CrashesInReset, 1)
 /* clang-format on */
 
 #define NAME(name, batched) Fault##name,
@@ -202,13 +202,25 @@ static void mask(const void *instance, uint32_t index, uint8_t *out_allowed)
         out_allowed[i] = !is(w, FaultMaskEmpty);
 }
 
+static void info(const void *instance, uint32_t index, double *out_values)
+{
+    const walker *w = instance;
+    int i;
+    (void)index;
+    for (i = 0; i < 2 + is(w, FaultInfoTooMuch); i++)
+        out_values[i] = w->steps;
+}
+
 static const void *extension(const char *name)
 {
+    static const char *const names[] = {"steps", "steps_again"};
+    static const corral_env_info numbers = {sizeof(corral_env_info), 2, names, info};
     static const corral_env_state state = {sizeof(corral_env_state), sizeof(saved), save, load};
     static const corral_env_render render = {sizeof(corral_env_render), 100, 100, 0xff, draw};
     static const corral_env_action_mask action_mask = {sizeof(corral_env_action_mask), mask};
     if (strcmp(name, CORRAL_ENV_STATE) == 0) return &state;
     if (strcmp(name, CORRAL_ENV_RENDER) == 0) return &render;
+    if (strcmp(name, CORRAL_ENV_INFO) == 0) return &numbers;
     return strcmp(name, CORRAL_ENV_ACTION_MASK) == 0 ? &action_mask : NULL;
 }
 

@@ -61,6 +61,8 @@ typedef struct corral_env_batch_step {
     uint8_t *failed; // [count] out: 1 where the environment failed (error, non-finite observation or reward);
                      // it was reset, its open episode is dropped, its row must not be trained on
     uint32_t failed_count; // out; the first failure's sentence is in corral_env_batch_failure()
+    double *ended_info;    // [count][numbers of CORRAL_ENV_INFO], or NULL: for each of `ended`, what its
+                           // environment said of itself at the end; NAN where that was no number
 } corral_env_batch_step;
 
 CORRAL_MUST_USE corral_status corral_env_batch_create(const corral_env_batch_config *config,
@@ -106,6 +108,11 @@ CORRAL_MUST_USE corral_status corral_env_batch_load(corral_env_batch *batch, con
 /// after the other, corral_env_mask_bytes() each, 0 or 1. CORRAL_ERROR_ENVIRONMENT names one that allows
 /// nothing.
 CORRAL_MUST_USE corral_status corral_env_batch_masks(const corral_env_batch *batch, uint8_t *out_masks);
+/// Of a type with the extension CORRAL_ENV_INFO: what an environment says of itself as it stands, one number
+/// for each name; NAN where that is not finite.
+void corral_env_batch_info(const corral_env_batch *batch, uint32_t row, double *out_values);
+/// How many numbers that are; 0 without the extension.
+uint32_t corral_env_info_count(const corral_env_type *type);
 /// Bytes of an action mask: one for each choice.
 size_t corral_env_mask_bytes(const corral_env_spaces *spaces);
 /// Whether a mask allows something for each element.

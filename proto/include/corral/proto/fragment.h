@@ -39,6 +39,7 @@ typedef struct corral_fragment_spec {
     uint32_t mask_bytes;        // of one action mask; 0: none
     uint32_t memory_rows;       // per environment: states of a recurrent policy, evenly over the steps
     uint32_t memory_bytes;      // of one of these, float each; 0: none
+    uint32_t info_count;        // numbers that each environment says of itself at an episode's end
 } corral_fragment_spec;
 
 /// Words of an action that are checked alike: whole numbers below `choices`, or finite floats where that is
@@ -57,12 +58,12 @@ typedef struct corral_fragment_header {
     uint32_t ended_count;  // records at the end
     uint32_t failed_count; // environments' failures in this fragment (their rows are not valid)
     uint32_t worker;       // index of the worker that filled it
-    uint32_t reserved[1];  // zero
 } corral_fragment_header;
 
 static_assert(sizeof(corral_fragment_header) == 88, "the header is part of the wire format");
 
-/// One finished episode; the last observation of that episode (observation_bytes) follows each record.
+/// One finished episode; the last observation of that episode (observation_bytes) follows each record, and
+/// then, at a multiple of 8, what its environment said of itself (info_count doubles; NAN: nothing).
 typedef struct corral_fragment_ended {
     double episode_return; // plain sum of rewards
     uint64_t number;       // of the environment's episodes, from 0
@@ -94,7 +95,8 @@ typedef struct corral_fragment_layout {
     size_t failure;     // char [CORRAL_FRAGMENT_TEXT]: what the first failure said; "" where none
     size_t ended;       // records, `ended_stride` apart
     size_t ended_stride;
-    size_t capacity; // bytes when every step ends an episode
+    size_t ended_info; // within a record
+    size_t capacity;   // bytes when every step ends an episode
     uint32_t run_count;
     corral_fragment_run run[CORRAL_FRAGMENT_RUNS]; // of an action's words
 } corral_fragment_layout;
@@ -136,6 +138,9 @@ CORRAL_MUST_USE corral_status corral_fragment_open(const corral_fragment_layout 
 /// The k-th record (unaligned-safe copy), and where its observation lies (`out_observation` may be NULL).
 corral_fragment_ended corral_fragment_ended_at(const corral_fragment *fragment, uint32_t k,
                                                const unsigned char **out_observation);
+
+/// What the environment of the k-th record said of itself: [info_count].
+const double *corral_fragment_info_at(const corral_fragment *fragment, uint32_t k);
 
 #ifdef __cplusplus
 }

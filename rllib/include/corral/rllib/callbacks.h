@@ -29,6 +29,7 @@ typedef struct corral_train_episode {
     double episode_return;
     uint32_t length;
     bool terminated, truncated;
+    const double *info; // what its environment said of itself at the end (CORRAL_ENV_INFO); NAN: nothing
 } corral_train_episode;
 
 typedef struct corral_train_callbacks {

@@ -30,6 +30,9 @@ typedef struct corral_evaluation_request {
 typedef struct corral_evaluation_result {
     uint32_t episodes;
     double mean_return, std_return, min_return, max_return, mean_length; // std: population
+    // what the environments said of themselves at the ends (CORRAL_ENV_INFO): means of those that said a
+    // number
+    double info[CORRAL_ENV_INFO_MOST];
     uint64_t failures; // episodes that the environment failed in; they are not in the means
     char failure[256]; // what the first of them said; "" where none did
 } corral_evaluation_result;

@@ -6,7 +6,7 @@
 #ifndef CORRAL_RLLIB_RUN_FOLDER_H
 #define CORRAL_RLLIB_RUN_FOLDER_H
 
-#include "corral/rllib/train.h"
+#include "corral/rllib/callbacks.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,9 +22,11 @@ CORRAL_MUST_USE corral_status corral_run_folder_number(const corral_train_config
 /// is there already: rows of steps after `resume_step` are dropped from its curves. An existing run without
 /// `resume` is CORRAL_ERROR_EXISTS, one that another process writes is CORRAL_ERROR_REFUSED, one with
 /// checkpoints later than `resume_step` CORRAL_ERROR_INVALID; an unwritable place names the folder.
+/// `info` (may be NULL) names what the environments say of themselves: columns of progress.csv and
+/// episodes.csv.
 CORRAL_MUST_USE corral_status corral_run_folder_open(const char *path, const corral_train_config *config,
-                                                     bool resume, uint64_t resume_step,
-                                                     corral_run_folder **out_folder);
+                                                     const corral_env_info *info, bool resume,
+                                                     uint64_t resume_step, corral_run_folder **out_folder);
 const char *corral_run_folder_path(const corral_run_folder *folder);
 /// <path>/checkpoints/<step>; the caller frees it.
 char *corral_run_folder_checkpoint_path(const corral_run_folder *folder, uint64_t step);
@@ -39,11 +41,9 @@ CORRAL_MUST_USE corral_status corral_run_folder_report(corral_run_folder *folder
 /// Everything into the files. What a full disk kept back is an error here.
 CORRAL_MUST_USE corral_status corral_run_folder_flush(corral_run_folder *folder);
 
-/// One row of episodes.csv. `step` is the number of environment steps of the run at the fragment's end.
-CORRAL_MUST_USE corral_status corral_run_folder_episode(corral_run_folder *folder, uint64_t step,
-                                                        uint32_t environment, uint64_t number,
-                                                        double episode_return, uint32_t length,
-                                                        bool terminated, bool truncated);
+/// One row of episodes.csv.
+CORRAL_MUST_USE corral_status corral_run_folder_episode(corral_run_folder *folder,
+                                                        const corral_train_episode *episode);
 
 /// One line in log.txt, with the time.
 void corral_run_folder_log(corral_run_folder *folder, const char *line);

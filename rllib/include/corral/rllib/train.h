@@ -11,6 +11,7 @@
 #ifndef CORRAL_RLLIB_TRAIN_H
 #define CORRAL_RLLIB_TRAIN_H
 
+#include "corral/env.h"
 #include "corral/policy/policy.h"
 #include "corral/rllib/config.h"
 
@@ -66,6 +67,11 @@ typedef struct corral_train_report {
     uint32_t episodes;
     double return_mean, return_min, return_max, length_mean;
     uint64_t episodes_total, failures_total; // environments' failures
+    // what the environments said of themselves (CORRAL_ENV_INFO), mean over this iteration's episodes; NAN:
+    // none ended, or none said a number
+    uint32_t info_count;
+    const char *const *info_name;
+    double info[CORRAL_ENV_INFO_MOST];
     // evaluation
     bool evaluated; // this iteration ended with one
     uint32_t evaluations;
