@@ -280,6 +280,9 @@ static corral_status check_extensions(const corral_env_type *type)
             has_choices |= type->spaces.action[k].kind != CORRAL_SPACE_BOX;
         if (!has_choices) return invalid(CORRAL_ENV_ACTION_MASK " is for actions with choices");
     }
+    const corral_env_keys *keys = corral_env_extension(type, CORRAL_ENV_KEYS);
+    if (keys != NULL && (keys->size < sizeof *keys || keys->action == NULL || keys->help == NULL))
+        return invalid(CORRAL_ENV_KEYS " needs its size, help and action");
     const corral_env_info *info = corral_env_extension(type, CORRAL_ENV_INFO);
     return info != NULL ? check_info(info) : CORRAL_OK;
 }

@@ -341,6 +341,27 @@ uint32_t draw(const void *instance, uint32_t, corral_draw *out_items, uint32_t l
     return p.count;
 }
 
+// --- a person at the keys
+
+constexpr char keys_help[] = "up fires the main engine, left and right turn";
+
+void keys_discrete(const void *, uint32_t, uint32_t held, const corral_env_rows *out_action)
+{
+    *static_cast<int32_t *>(out_action[0].data) = held & CORRAL_KEY_UP      ? 2
+                                                  : held & CORRAL_KEY_LEFT  ? 1
+                                                  : held & CORRAL_KEY_RIGHT ? 3
+                                                                            : 0;
+}
+
+void keys_continuous(const void *, uint32_t, uint32_t held, const corral_env_rows *out_action)
+{
+    float *power = static_cast<float *>(out_action[0].data);
+    power[0] = held & CORRAL_KEY_UP ? 1 : -1;
+    power[1] = held & CORRAL_KEY_LEFT ? -1 : held & CORRAL_KEY_RIGHT ? 1 : 0;
+}
+
+// --- abilities
+
 const void *extension(const char *name)
 {
     static const corral_env_render render = {sizeof render, view_width, view_height, paper, draw};
@@ -387,16 +408,34 @@ corral_env_type describe(const char *id, const char *summary, const corral_space
     return type;
 }
 
+const void *extension_discrete(const char *name)
+{
+    static const corral_env_keys keys = {sizeof keys, keys_help, keys_discrete};
+    return std::strcmp(name, CORRAL_ENV_KEYS) == 0 ? &keys : extension(name);
+}
+
+const void *extension_continuous(const char *name)
+{
+    static const corral_env_keys keys = {sizeof keys, keys_help, keys_continuous};
+    return std::strcmp(name, CORRAL_ENV_KEYS) == 0 ? &keys : extension(name);
+}
+
 } // namespace
 
 corral_env_type box2d_lunar_lander()
 {
-    return describe("LunarLander-v3", "land softly between the flags: nothing, left, main or right engine",
-                    &engines, &discrete);
+    corral_env_type type =
+        describe("LunarLander-v3", "land softly between the flags: nothing, left, main or right engine",
+                 &engines, &discrete);
+    type.extension = extension_discrete;
+    return type;
 }
 
 corral_env_type box2d_lunar_lander_continuous()
 {
-    return describe("LunarLanderContinuous-v3",
-                    "land softly between the flags: power of main and side engines", &powers, &continuous);
+    corral_env_type type =
+        describe("LunarLanderContinuous-v3", "land softly between the flags: power of main and side engines",
+                 &powers, &continuous);
+    type.extension = extension_continuous;
+    return type;
 }

@@ -214,11 +214,24 @@ static int32_t chase_load(void *handle, uint32_t index, const void *state)
     return 0;
 }
 
+static void chase_keys(const void *handle, uint32_t index, uint32_t held, const corral_env_rows *out_action)
+{
+    (void)handle;
+    (void)index;
+    *(int32_t *)out_action[0].data = held & CORRAL_KEY_UP      ? UP
+                                     : held & CORRAL_KEY_RIGHT ? RIGHT
+                                     : held & CORRAL_KEY_DOWN  ? DOWN
+                                     : held & CORRAL_KEY_LEFT  ? LEFT
+                                                               : STAY;
+}
+
 static const void *chase_extension(const char *name)
 {
+    static const corral_env_keys keys = {sizeof keys, "the arrows run", chase_keys};
     static const corral_env_state state = {sizeof state, sizeof(chase_game), chase_save, chase_load};
     if (strcmp(name, CORRAL_ENV_STATE) == 0) return &state;
     if (strcmp(name, CORRAL_ENV_RENDER) == 0) return &corral_chase_render;
+    if (strcmp(name, CORRAL_ENV_KEYS) == 0) return &keys;
     return NULL;
 }
 

@@ -237,6 +237,15 @@ static void info(const void *handle, uint32_t index, double *out_values)
     b->w->inner_info->info(inner_handle, inner_index, out_values);
 }
 
+static void play_by_keys(const void *handle, uint32_t index, uint32_t held, const corral_env_rows *out_action)
+{
+    const wrapped *b = handle;
+    uint32_t row, inner_index;
+    const corral_rules *inner = inner_of(b, index, &row);
+    const void *inner_handle = corral_rules_handle(inner, row, &inner_index);
+    b->w->inner_keys->action(inner_handle, inner_index, held, out_action);
+}
+
 static const double *plain_reward(const void *handle)
 {
     return ((const wrapped *)handle)->plain_reward;
@@ -249,6 +258,7 @@ static const void *extension_for(const corral_env_type *type, const char *name)
     if (strcmp(name, CORRAL_ENV_STATE) == 0) return w->inner_state != NULL ? &w->state : NULL;
     if (strcmp(name, CORRAL_ENV_RENDER) == 0) return w->inner_render != NULL ? &w->render : NULL;
     if (strcmp(name, CORRAL_ENV_ACTION_MASK) == 0) return w->inner_mask != NULL ? &w->mask : NULL;
+    if (strcmp(name, CORRAL_ENV_KEYS) == 0) return w->inner_keys != NULL ? &w->keys : NULL;
     if (strcmp(name, CORRAL_ENV_INFO) == 0) return w->inner_info != NULL ? &w->info : NULL;
     return strcmp(name, CORRAL_ENV_PLAIN_REWARD) == 0 ? &plain : NULL;
 }
@@ -292,6 +302,11 @@ static void find_abilities(wrapper *w)
         w->render.draw = draw;
     }
     w->mask = (corral_env_action_mask){sizeof w->mask, allowed};
+    const corral_env_spaces *outer = &w->type.spaces, *inner = &w->inner->spaces;
+    if (outer->action_count == inner->action_count &&
+        memcmp(outer->action, inner->action, inner->action_count * sizeof *inner->action) == 0)
+        w->inner_keys = corral_env_extension(w->inner, CORRAL_ENV_KEYS);
+    if (w->inner_keys != NULL) w->keys = (corral_env_keys){sizeof w->keys, w->inner_keys->help, play_by_keys};
     w->inner_info = corral_env_extension(w->inner, CORRAL_ENV_INFO);
     if (w->inner_info != NULL)
         w->info = (corral_env_info){sizeof w->info, w->inner_info->count, w->inner_info->name, info};

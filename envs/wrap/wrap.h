@@ -55,10 +55,12 @@ struct wrapper {
     const corral_env_render *inner_render;
     const corral_env_action_mask *inner_mask;
     const corral_env_info *inner_info;
+    const corral_env_keys *inner_keys; // NULL also where the actions are others
     const corral_env_state *inner_state;
     corral_env_render render;
     corral_env_action_mask mask;
     corral_env_info info;
+    corral_env_keys keys;
     corral_env_state state;
     wrapper *next; // all that were made
 };

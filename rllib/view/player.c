@@ -399,11 +399,22 @@ corral_status player_back(player *p, bool *out_moved)
     return *out_moved ? visit(p, p->cursor - 1) : CORRAL_OK;
 }
 
-corral_status player_act(player *p, double choice)
+const corral_env_keys *player_keys(const player *p)
+{
+    return corral_env_extension(p->config.type, CORRAL_ENV_KEYS);
+}
+
+corral_status player_act(player *p, const person *who)
 {
     if (player_moment(p)->ended) return player_begin(p, player_moment(p)->episode + 1);
     const uint32_t actions = player_action_count(p);
-    fill_action(p, actions > 0 ? (choice + 0.5) / actions : (choice + 1) / 2);
+    const corral_env_keys *keys = player_keys(p);
+    uint32_t index;
+    const void *handle = corral_env_batch_handle(p->batch, 0, &index);
+    if (keys != NULL)
+        keys->action(handle, index, who->keys, p->action.rows);
+    else
+        fill_action(p, actions > 0 ? (who->choice + 0.5) / actions : (who->choice + 1) / 2);
     return step(p, single_action(p));
 }
 

@@ -47,6 +47,14 @@ typedef struct opinion {
     bool worths;
 } opinion;
 
+/// What a person does. Where the environment reads keys itself (CORRAL_ENV_KEYS) those that are held count,
+/// else the choice: from 0 for a Discrete space; for a Box, -1..1 spans each element from its low to its
+/// high.
+typedef struct person {
+    double choice;
+    uint32_t keys;
+} person;
+
 CORRAL_MUST_USE corral_status player_create(const player_config *config, player **out_player);
 void player_destroy(player *player);
 
@@ -54,9 +62,8 @@ void player_destroy(player *player);
 CORRAL_MUST_USE corral_status player_forward(player *player);
 /// Goes one moment back; false where there is none.
 CORRAL_MUST_USE corral_status player_back(player *player, bool *out_moved);
-/// Steps with an action of a person's from here, whatever was played after it: `choice` counts from 0 for a
-/// Discrete space; for a Box, -1..1 spans each element from its low to its high. After an end: next episode.
-CORRAL_MUST_USE corral_status player_act(player *player, double choice);
+/// Steps with an action of a person's from here, whatever was played after it. After an end: next episode.
+CORRAL_MUST_USE corral_status player_act(player *player, const person *who);
 /// Begins an episode, and forgets none.
 CORRAL_MUST_USE corral_status player_begin(player *player, uint32_t episode);
 /// Begins episode 0 of another seed.
@@ -80,5 +87,7 @@ uint32_t player_action_count(const player *player);
 const player_config *player_get_config(const player *player);
 /// Frames per second that the environment asks for: 30 where it asks for nothing sensible.
 double player_fps(const player *player);
+/// Whether the environment reads keys itself, and how it says that it does; else NULL.
+const corral_env_keys *player_keys(const player *player);
 
 #endif

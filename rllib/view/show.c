@@ -118,14 +118,14 @@ static bool all_ended(const show *s)
     return true;
 }
 
-static corral_status forward(show *s, const double *choice)
+static corral_status forward(show *s, const person *who)
 {
     const bool next = all_ended(s);
     corral_status status = CORRAL_OK;
     for (uint32_t i = 0; status == CORRAL_OK && i < s->stage.count; i++) {
         player *p = s->exhibits[i].player;
         if (player_moment(p)->ended && !next) continue;
-        status = choice != NULL ? player_act(p, *choice) : player_forward(p);
+        status = who != NULL ? player_act(p, who) : player_forward(p);
     }
     return status == CORRAL_OK ? add_frame(s) : status;
 }
@@ -297,7 +297,7 @@ static int64_t pause_ns(const show *s)
     return all_ended(s) ? (int64_t)(0.7e9 / fmax(s->stage.speed, 1)) : step_ns(s);
 }
 
-bool show_pass(show *s, int64_t now, const double *choice)
+bool show_pass(show *s, int64_t now, const person *who)
 {
     bool changed = false;
     if (s->message_until_ns != 0 && now >= s->message_until_ns) {
@@ -306,7 +306,7 @@ bool show_pass(show *s, int64_t now, const double *choice)
         changed = true;
     }
     keep_score(s);
-    s->waiting = !s->stage.playing || (s->stage.human && choice == NULL);
+    s->waiting = !s->stage.playing || (s->stage.human && who == NULL);
     if (s->waiting) {
         if (s->due_ns < now) s->due_ns = now; // a key is answered at once
         return changed;
@@ -315,7 +315,7 @@ bool show_pass(show *s, int64_t now, const double *choice)
     if (now - s->due_ns > 4 * step_ns(s) + wait_ns) s->due_ns = now;
     const int64_t started = corral_now_ns();
     while (s->stage.playing && s->due_ns <= now) {
-        tell(s, forward(s, s->stage.human ? choice : NULL), now);
+        tell(s, forward(s, s->stage.human ? who : NULL), now);
         s->due_ns += pause_ns(s);
         changed = true;
         if (corral_now_ns() - started > busy_ns) break;

@@ -53,9 +53,9 @@ void show_wish(show *show, wish wish, int64_t now_ns);
 /// Zooms by a factor around a place of the picture, 0..1 each way.
 void show_zoom(show *show, float factor, float x, float y);
 
-/// Steps that are due until now. `choice`: what a person who plays holds down, as player_act() takes it, or
-/// NULL: the game waits. Returns whether there is something new to paint.
-bool show_pass(show *show, int64_t now_ns, const double *choice);
+/// Steps that are due until now. `person`: what one who plays does, or NULL: the game waits. Returns whether
+/// there is something new to paint.
+bool show_pass(show *show, int64_t now_ns, const person *who);
 /// How long nothing will happen by itself.
 int64_t show_idle_ns(const show *show, int64_t now_ns);
 

@@ -81,9 +81,11 @@ static void paint_foot(const brush *b, const stage *g)
     const float left = margin * b->s, right = (float)b->canvas->width - margin * b->s;
     const float y = (float)b->canvas->height - 25 * b->s, base = y + 5 * b->s;
     paint_transport(b, g, left + 13 * b->s, y);
-    char text[96];
-    snprintf(text, sizeof text, "%s   %gx%s", g->playing ? "playing" : "paused", g->speed,
-             g->human ? "   you play: arrows, digits" : "");
+    const corral_env_keys *keys = g->human ? player_keys(g->cells[0].player) : NULL;
+    const char *hands = keys != NULL ? keys->help : "arrows, digits";
+    char text[160];
+    snprintf(text, sizeof text, "%s   %gx%s%s", g->playing ? "playing" : "paused", g->speed,
+             g->human ? "   you play: " : "", g->human ? hands : "");
     text_draw(b->canvas, b->fonts, left + 38 * b->s, base, brush_style(b, 13, THEME_SOFT, TEXT_LEFT), text);
     text_draw(b->canvas, b->fonts, right, base, brush_style(b, 13, THEME_FAINT, TEXT_RIGHT),
               "Space play    , . step    N next    +/- speed    H help");

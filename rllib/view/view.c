@@ -47,7 +47,7 @@ static int run(const cli_command *self, int argc, char **argv)
          &options.env},
         {"--live", "RUN", "What the workers of a run do that is being trained now, and how it goes",
          &live_run},
-        {"--human", NULL, "You play, with arrows or digits", NULL, &human},
+        {"--human", NULL, "You play, with arrows, digits or the keys that it reads", NULL, &human},
         {"--seed", "S", "Other seeds, other episodes (0)", &seed_text},
         {"--first", "K", "The first episode, as eval counts them (0)", &first_text},
         {"--stochastic", NULL, "Draw actions instead of taking the most probable one", NULL,

@@ -21,6 +21,7 @@ typedef struct window {
     int32_t digit; // held down, -1: none
     bool tapped;   // `tap` came since the last step, however short
     double tap;    // the choice of a key
+    uint32_t keys; // that came since the last step
 } window;
 
 static const struct {
@@ -55,6 +56,32 @@ static int32_t digit_of(SDL_Keycode key)
     return key >= SDLK_0 && key <= SDLK_9 ? key - SDLK_0 : -1;
 }
 
+/// The bit of a key for environments that read keys; 0: none of theirs.
+static uint32_t key_bit(SDL_Keycode key)
+{
+    if (digit_of(key) >= 0) return (uint32_t)CORRAL_KEY_0 << digit_of(key);
+    switch (key) {
+    case SDLK_LEFT:
+        return CORRAL_KEY_LEFT;
+    case SDLK_RIGHT:
+        return CORRAL_KEY_RIGHT;
+    case SDLK_UP:
+        return CORRAL_KEY_UP;
+    case SDLK_DOWN:
+        return CORRAL_KEY_DOWN;
+    case SDLK_LSHIFT:
+    case SDLK_RSHIFT:
+        return CORRAL_KEY_SHIFT;
+    case SDLK_LCTRL:
+    case SDLK_RCTRL:
+        return CORRAL_KEY_CONTROL;
+    case SDLK_RETURN:
+        return CORRAL_KEY_ENTER;
+    default:
+        return 0;
+    }
+}
+
 static bool choice_of(const window *w, SDL_Keycode key, double *out_choice)
 {
     const player *p = w->show.exhibits[0].player;
@@ -74,6 +101,7 @@ static void press(window *w, SDL_Keycode key)
     const int64_t now = corral_now_ns();
     if (w->show.stage.human && digit_of(key) >= 0) w->digit = digit_of(key);
     if (w->show.stage.human) w->tapped |= choice_of(w, key, &w->tap);
+    if (w->show.stage.human) w->keys |= key_bit(key);
     if (!w->show.stage.human && key == SDLK_RIGHT) show_wish(&w->show, WISH_FORWARD, now);
     if (!w->show.stage.human && key == SDLK_LEFT) show_wish(&w->show, WISH_BACK, now);
     if (key == SDLK_q) w->quit = true;
@@ -119,6 +147,16 @@ static void handle(window *w, const SDL_Event *event)
     w->stale = true;
 }
 
+static uint32_t keys_down(void)
+{
+    int count;
+    uint32_t keys = 0;
+    const uint8_t *down = SDL_GetKeyboardState(&count);
+    for (int code = 0; code < count; code++)
+        if (down[code]) keys |= key_bit(SDL_GetKeyFromScancode((SDL_Scancode)code));
+    return keys;
+}
+
 /// What a person has pressed or holds down; false: nothing that means an action.
 static bool held(const window *w, double *out_choice)
 {
@@ -152,11 +190,12 @@ static corral_status loop(window *w)
             SDL_WaitEventTimeout(&event, (int)((idle + CORRAL_MILLISECOND - 1) / CORRAL_MILLISECOND)) != 0;
         for (; any; any = SDL_PollEvent(&event) != 0)
             handle(w, &event);
-        double choice;
-        const bool plays = held(w, &choice);
-        if (show_pass(&w->show, corral_now_ns(), plays ? &choice : NULL)) {
+        person who = {.keys = w->keys | keys_down()};
+        const bool plays = held(w, &who.choice) || player_keys(w->show.exhibits[0].player) != NULL;
+        if (show_pass(&w->show, corral_now_ns(), plays ? &who : NULL)) {
             w->stale = true;
             w->tapped = false;
+            w->keys = 0;
         }
         if (w->stale && !w->quit) status = present(w);
     }

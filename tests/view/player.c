@@ -117,14 +117,14 @@ static void a_person_changes_the_future(void)
 {
     player *p = open_player("CartPole-v1", NULL, false);
     bool moved;
-    TEST_OK(player_act(p, 0));
+    TEST_OK(player_act(p, &(person){.choice = 0}));
     CU_ASSERT_EQUAL(player_moment(p)->action, 0);
     float left[4], right[4];
     player_observation(p, left, 4);
     TEST_OK(player_forward(p));
     TEST_OK(player_back(p, &moved));
     TEST_OK(player_back(p, &moved));
-    TEST_OK(player_act(p, 1));
+    TEST_OK(player_act(p, &(person){.choice = 1}));
     player_observation(p, right, 4);
     CU_ASSERT(left[1] < right[1]);
     CU_ASSERT_PTR_NULL(player_next(p)); // what came after is forgotten
@@ -164,7 +164,7 @@ static void what_is_remembered_goes_back_too(void)
         TEST_OK(player_back(p, &moved));
         CU_ASSERT_EQUAL(player_moment(p)->value, value[step]);
     }
-    TEST_OK(player_act(p, 0)); // from here anew
+    TEST_OK(player_act(p, &(person){.choice = 0})); // from here anew
     CU_ASSERT_EQUAL(player_moment(p)->value, value[4]);
     TEST_OK(player_begin(p, 0));
     CU_ASSERT_EQUAL(player_moment(p)->value, value[0]);
@@ -178,7 +178,7 @@ static void every_built_in_can_be_played(void)
         player *p = open_player(corral_env_builtin_at(i)->id, NULL, false);
         for (int step = 0; step < 120; step++)
             TEST_OK(player_forward(p));
-        TEST_OK(player_act(p, 0));
+        TEST_OK(player_act(p, &(person){.choice = 0}));
         TEST_OK(player_begin(p, 7));
         CU_ASSERT_EQUAL(player_moment(p)->episode, 7);
         bool moved;

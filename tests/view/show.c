@@ -97,11 +97,33 @@ static void a_person_is_waited_for(void)
     begin("CartPole-v1", 1, true);
     pass(CORRAL_SECOND);
     CU_ASSERT_EQUAL(at(0)->step, 0);
-    const double right = 1;
+    const person right = {.choice = 1};
     now += CORRAL_SECOND;
     CU_ASSERT_TRUE(show_pass(&shown, now, &right));
     CU_ASSERT_EQUAL(at(0)->step, 1);
     CU_ASSERT_EQUAL(at(0)->action, 1);
+    end();
+}
+
+/// One that reads keys itself does not wait: to hold none is to stay.
+static void keys_are_read_by_the_game(void)
+{
+    begin("Chase-v0", 1, true);
+    CU_ASSERT_PTR_NOT_NULL(player_keys(exhibits[0].player));
+    static const struct {
+        uint32_t keys;
+        int32_t action;
+    } held[] = {{0, 0},
+                {CORRAL_KEY_UP, 1},
+                {CORRAL_KEY_RIGHT | CORRAL_KEY_SHIFT, 2},
+                {CORRAL_KEY_DOWN, 3},
+                {CORRAL_KEY_LEFT, 4}};
+    for (size_t i = 0; i < sizeof held / sizeof held[0]; i++) {
+        const person who = {.keys = held[i].keys};
+        now += CORRAL_SECOND;
+        CU_ASSERT_TRUE(show_pass(&shown, now, &who));
+        CU_ASSERT_EQUAL(at(0)->action, held[i].action);
+    }
     end();
 }
 
@@ -134,6 +156,7 @@ int main(void)
                                        {"steps go both ways", steps_go_both_ways},
                                        {"several stay together", several_stay_together},
                                        {"a person is waited for", a_person_is_waited_for},
+                                       {"keys are read by the game", keys_are_read_by_the_game},
                                        {"every stage can be painted", every_stage_can_be_painted},
                                        {NULL, NULL}});
     fonts_close(letters);

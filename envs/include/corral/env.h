@@ -298,6 +298,26 @@ typedef struct corral_env_info {
     void (*info)(const void *batch, uint32_t index, double *out_values); /* [count] */
 } corral_env_info;
 
+/* Since 1.2. How a person plays with the keys of a keyboard: `action` writes the action of one who holds
+ * these down (bits of corral_env_key), row 0 of each action leaf; none held is an action, too. Without it the
+ * arrows mean less and more, or the first and the last choice, and the game waits for a key. */
+#define CORRAL_ENV_KEYS "corral.keys"
+typedef enum corral_env_key {
+    CORRAL_KEY_LEFT = 1,
+    CORRAL_KEY_RIGHT = 1 << 1,
+    CORRAL_KEY_UP = 1 << 2,
+    CORRAL_KEY_DOWN = 1 << 3,
+    CORRAL_KEY_SHIFT = 1 << 4,
+    CORRAL_KEY_CONTROL = 1 << 5,
+    CORRAL_KEY_ENTER = 1 << 6,
+    CORRAL_KEY_0 = 1 << 16 /* that of digit d is CORRAL_KEY_0 << d */
+} corral_env_key;
+typedef struct corral_env_keys {
+    uint32_t size;
+    const char *help; /* "up fires the main engine, left and right steer"; one line */
+    void (*action)(const void *batch, uint32_t index, uint32_t held, const corral_env_rows *out_action);
+} corral_env_keys;
+
 #ifdef __cplusplus
 }
 #endif
