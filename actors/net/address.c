@@ -61,6 +61,7 @@ corral_status corral_address_parse(const char *text, const char *what, corral_ad
         return corral_fail(CORRAL_ERROR_INVALID, "%s: \"%.200s\" is not HOST:PORT, like 127.0.0.1:7000", what,
                            text);
     snprintf(out_address->text, sizeof out_address->text, "%s", text);
+    snprintf(out_address->host, sizeof out_address->host, "%s", host);
     out_address->port = (uint16_t)port;
 
     const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};

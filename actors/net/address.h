@@ -12,6 +12,7 @@
 
 typedef struct corral_address {
     char text[280];  // "localhost:7000", as given
+    char host[256];  // "localhost": what a certificate has to name
     char target[96]; // "ipv4:127.0.0.1:7000": a number, so that no name service and no proxy stands between
     char bare[80];   // "127.0.0.1:7000"
     uint16_t port;

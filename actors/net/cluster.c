@@ -41,8 +41,12 @@ void cluster_site_lost(cluster_site *site, const char *reason)
     if (site->gone) return;
     corral_cluster *cluster = site->cluster;
     char name[256];
-    snprintf(site->reason, sizeof site->reason, "%s is gone (%s)", describe_site(site, name, sizeof name),
-             reason);
+    describe_site(site, name, sizeof name);
+    site->refused = corral_tls_is_at_fault(reason);
+    if (site->refused)
+        snprintf(site->reason, sizeof site->reason, "%s: %s", name, reason);
+    else
+        snprintf(site->reason, sizeof site->reason, "%s is gone (%s)", name, reason);
     cluster_site_close(site, "");
     if (site == cluster->head_site) {
         for (corral_group *g = cluster->groups; g != NULL; g = g->next)
@@ -249,6 +253,8 @@ static corral_status open_cluster(const corral_cluster_config *config, corral_cl
     if (cluster->epoll < 0 || cluster->buffer == NULL || cluster->faults_text == NULL)
         return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a cluster");
     corral_status status = corral_faults_parse(config->faults, &cluster->faults);
+    const char *tls = config->tls != NULL ? config->tls : getenv("CORRAL_TLS");
+    if (status == CORRAL_OK && config->address != NULL) status = corral_tls_load(tls, &cluster->tls);
     if (status == CORRAL_OK) status = corral_mailbox_create(&cluster->mailbox);
     if (status != CORRAL_OK) return status;
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = cluster};
@@ -300,9 +306,11 @@ static corral_status try_head(corral_cluster *cluster, const corral_cluster_conf
     if (status != CORRAL_OK) return status;
     if (cluster->job != 0) return CORRAL_OK;
     if (cluster->request.answered) return corral_fail(cluster->request.status, "%s", cluster->request.text);
+    const bool refused = cluster->head_site->refused;
+    if (refused) status = corral_fail(CORRAL_ERROR_REFUSED, "%s", cluster->head_site->reason);
     cluster_site_close(cluster->head_site, "nobody there");
     cluster->head_site = NULL;
-    return CORRAL_ERROR_LOST;
+    return refused ? status : CORRAL_ERROR_LOST;
 }
 
 // A node of this user on this host that is not the head: its actors are reached through shared memory, too.
@@ -333,8 +341,9 @@ static corral_status join(corral_cluster *cluster, const corral_cluster_config *
         if (corral_now_ns() + RETRY_AFTER >= deadline)
             return corral_fail(
                 CORRAL_ERROR_TIMEOUT,
-                "no head answers at %s within %g s; start one with `corral node --head --listen %s`",
-                config->address, (double)config->connect_timeout_ns / 1e9, config->address);
+                "no head answers at %s within %g s; start one with `corral node --head --listen %s`%s",
+                config->address, (double)config->connect_timeout_ns / 1e9, config->address,
+                cluster->tls.key != NULL ? "" : "; a head with --tls wants it of who dials, too");
         corral_sleep_ns(RETRY_AFTER);
     }
     if (status == CORRAL_OK) attach_local(cluster);
@@ -380,6 +389,7 @@ void corral_cluster_disconnect(corral_cluster *cluster)
     corral_mailbox_destroy(cluster->mailbox);
     if (cluster->epoll >= 0) close(cluster->epoll);
     free(cluster->nodes);
+    corral_tls_finish(&cluster->tls);
     free(cluster->faults_text);
     free(cluster->buffer);
     free(cluster);

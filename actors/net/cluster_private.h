@@ -27,7 +27,7 @@ typedef struct cluster_site {
     struct corral_cluster *cluster;
     uint32_t node; // 0: not known yet, or a conversation with the head alone
     corral_channel channel;
-    bool gone;
+    bool gone, refused; // refused: its TLS does not take us, or we do not take it
     char reason[TEXT_SIZE]; // why
 } cluster_site;
 
@@ -46,6 +46,7 @@ typedef struct cluster_request {
 
 struct corral_cluster {
     char address[128]; // of the head; an embedded node tells it late
+    corral_tls tls;
     char token[CORRAL_TOKEN_SIZE], id[CORRAL_TOKEN_SIZE];
     char *faults_text;
     corral_faults faults;

@@ -41,7 +41,9 @@ corral_status cluster_site_dial(corral_cluster *cluster, const corral_address *a
                                 cluster_site **out_site)
 {
     corral_status status = CORRAL_OK;
-    if (cluster->exchange == NULL) status = corral_exchange_start(cluster->mailbox, NULL, &cluster->exchange);
+    if (cluster->exchange == NULL)
+        status = corral_exchange_start(cluster->mailbox, NULL,
+                                       cluster->tls.key != NULL ? &cluster->tls : NULL, &cluster->exchange);
     if (status != CORRAL_OK) return status;
     cluster_site *site = create_site(cluster, node);
     if (site == NULL) return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory to talk to a node");

@@ -583,7 +583,7 @@ static int64_t on_tick(void *context)
 // ------------------------------------------------------------------------------------------------------------
 
 corral_status corral_exchange_start(corral_mailbox *mailbox, const corral_address *listen,
-                                    corral_exchange **out_exchange)
+                                    const corral_tls *tls, corral_exchange **out_exchange)
 {
     corral_exchange *exchange = calloc(1, sizeof *exchange);
     if (exchange == NULL) return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for gRPC");
@@ -591,6 +591,7 @@ corral_status corral_exchange_start(corral_mailbox *mailbox, const corral_addres
     pthread_mutex_init(&exchange->mutex, NULL);
     const corral_rpc_config config = {
         .listen = listen,
+        .tls = tls,
         .accepted = on_accepted,
         .asked = on_asked,
         .tick = on_tick,

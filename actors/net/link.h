@@ -19,10 +19,11 @@
 
 typedef struct corral_exchange corral_exchange;
 
-/// Starts gRPC. `listen` NULL: only dials. Everything that comes is posted to `mailbox`; a stranger's link
-/// has no owner until corral_link_set_owner(), and is closed when it does not say a good Hello soon.
+/// Starts gRPC. `listen` NULL: only dials. `tls` NULL: without; else it outlives the exchange. Everything
+/// that comes is posted to `mailbox`; a stranger's link has no owner until corral_link_set_owner(), and is
+/// closed when it does not say a good Hello soon.
 CORRAL_MUST_USE corral_status corral_exchange_start(corral_mailbox *mailbox, const corral_address *listen,
-                                                    corral_exchange **out_exchange);
+                                                    const corral_tls *tls, corral_exchange **out_exchange);
 /// Ends all links at once. Their owners need not close them any more, and must not use them. NULL is fine.
 void corral_exchange_stop(corral_exchange *exchange);
 uint16_t corral_exchange_port(const corral_exchange *exchange);
@@ -35,7 +36,8 @@ CORRAL_MUST_USE corral_status corral_link_dial(corral_exchange *exchange, const 
                                                const corral_faults *faults, void *owner,
                                                corral_link **out_link);
 
-/// A stranger has shown that it belongs here: it may send what it likes from now on. Say so before it is answered.
+/// A stranger has shown that it belongs here: it may send what it likes from now on. Say so before it is
+/// answered.
 void corral_link_trust(corral_link *link);
 /// Whose messages these are; trusted, too.
 void corral_link_set_owner(corral_link *link, void *owner);

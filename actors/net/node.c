@@ -154,7 +154,8 @@ static void tell_driver(node *n)
 
 static corral_status start_network(node *n)
 {
-    corral_status status = corral_exchange_start(n->mailbox, &n->listen, &n->exchange);
+    corral_status status =
+        corral_exchange_start(n->mailbox, &n->listen, n->tls.key != NULL ? &n->tls : NULL, &n->exchange);
     if (status != CORRAL_OK) return status;
     corral_address_set_port(&n->listen, corral_exchange_port(n->exchange));
     const char *shown = n->config->advertise != NULL ? n->config->advertise : n->listen.bare;
@@ -262,17 +263,26 @@ static corral_status await_token(node *n)
         n->config->join, head.loopback ? " within 10 s" : "", n->config->join);
 }
 
+static corral_status load_tls(node *n)
+{
+    const char *folder = n->config->tls != NULL ? n->config->tls : getenv("CORRAL_TLS");
+    // An embedded node and its driver share a host and a pair of sockets.
+    return corral_tls_load(n->config->embedded_fd < 0 ? folder : NULL, &n->tls);
+}
+
 static corral_status check_listen(node *n)
 {
     const corral_node_config *config = n->config;
     const char *listen = config->listen != NULL ? config->listen : "127.0.0.1:0";
     corral_status status = corral_address_parse(listen, "--listen", &n->listen);
     if (status != CORRAL_OK) return status;
-    if (!n->listen.loopback && !config->insecure)
+    if (!n->listen.loopback && !config->insecure && n->tls.key == NULL)
         return corral_fail(
             CORRAL_ERROR_REFUSED,
-            "--listen %s is not a loopback address, and TLS is not there yet: what travels could be read "
-            "and changed by others; add --insecure if that network is yours alone",
+            "--listen %s is not a loopback address, and without TLS what travels could be read and changed "
+            "by "
+            "others; give --tls DIR (`corral certs` makes it), or add --insecure if that network is yours "
+            "alone",
             listen);
     const bool any = strncmp(n->listen.bare, "0.0.0.0:", 8) == 0 || strncmp(n->listen.bare, "[::]:", 5) == 0;
     if (any && config->advertise == NULL)
@@ -358,8 +368,9 @@ static corral_status await_welcome(node *n)
         return corral_fail(n->stop_status != CORRAL_OK ? n->stop_status : CORRAL_ERROR_CANCELLED, "%s",
                            n->stop_reason);
     return corral_fail(CORRAL_ERROR_TIMEOUT,
-                       "no head answers at %s within 10 s; start one with `corral node --head --listen %s`",
-                       n->config->join, n->config->join);
+                       "no head answers at %s within 10 s; start one with `corral node --head --listen %s`%s",
+                       n->config->join, n->config->join,
+                       n->tls.key != NULL ? "" : "; a head with --tls wants it of its nodes, too");
 }
 
 static corral_status start(node *n)
@@ -410,6 +421,7 @@ static void finish(node *n)
     if (n->epoll >= 0) close(n->epoll);
     free(n->buffer);
     free(n->worker);
+    corral_tls_finish(&n->tls);
 }
 
 corral_status corral_node_run(const corral_node_config *config,
@@ -427,12 +439,14 @@ corral_status corral_node_run(const corral_node_config *config,
         .slots = config->slots >= 0 ? config->slots : corral_available_cores(),
         .gpus = config->gpus >= 0 ? config->gpus : corral_available_gpus(), // before there are threads
     };
-    corral_status status = check_listen(&n);
+    corral_status status = load_tls(&n);
+    if (status == CORRAL_OK) status = check_listen(&n);
     if (status == CORRAL_OK) status = check_resources(&n);
     if (status == CORRAL_OK) status = find_worker(&n);
     if (status == CORRAL_OK) status = given_token(&n);
     if (status == CORRAL_OK) status = corral_spawner_start(&n.spawner);
     if (status != CORRAL_OK) {
+        corral_tls_finish(&n.tls);
         free(n.worker);
         return status;
     }

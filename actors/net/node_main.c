@@ -25,6 +25,7 @@ static const char usage[] =
     "  --resources LIST     more of what is offered to tasks and actors: licence=2,camera=1\n"
     "  --store MIB          shared memory for objects (default: 30 % of what is free)\n"
     "  --worker PROGRAM     the worker program (default: corral-worker beside this one)\n"
+    "  --tls DIR            speak TLS with this host's certificate, a folder of `corral certs` (CORRAL_TLS)\n"
     "  --insecure           allow an address that is not loopback without TLS\n"
     "  --faults TEXT        inject faults into messages: lose=0.1,duplicate=0.1,delay=5ms:0.1,seed=7\n"
     "  --embedded-fd N      of the run that starts this node\n";
@@ -73,6 +74,7 @@ int main(int argc, char **argv)
         RESOURCES,
         STORE,
         WORKER,
+        TLS,
         INSECURE,
         FAULTS,
         EMBEDDED,
@@ -88,6 +90,7 @@ int main(int argc, char **argv)
         {"resources", required_argument, NULL, RESOURCES},
         {"store", required_argument, NULL, STORE},
         {"worker", required_argument, NULL, WORKER},
+        {"tls", required_argument, NULL, TLS},
         {"insecure", no_argument, NULL, INSECURE},
         {"faults", required_argument, NULL, FAULTS},
         {"embedded-fd", required_argument, NULL, EMBEDDED},
@@ -115,6 +118,9 @@ int main(int argc, char **argv)
             break;
         case WORKER:
             config.worker = optarg;
+            break;
+        case TLS:
+            config.tls = optarg;
             break;
         case INSECURE:
             config.insecure = true;

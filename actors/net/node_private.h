@@ -118,6 +118,7 @@ struct node {
     char address[128]; // advertised
     char host[40];
     double slots, gpus;
+    corral_tls tls;
     char token[CORRAL_TOKEN_SIZE], cluster[CORRAL_TOKEN_SIZE];
     uint32_t id;
     uint64_t last_incarnation;

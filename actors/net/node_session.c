@@ -108,6 +108,7 @@ static void refuse(node_session *session, corral_status status)
     Corral__V1__Refused message = CORRAL__V1__REFUSED__INIT;
     message.status = status;
     message.text = corral_wire_text(corral_last_error());
+    corral_log(CORRAL_LOG_WARNING, "a conversation was refused: %s", message.text);
     corral_channel_tell(&session->channel, CORRAL__V1__ENVELOPE__BODY_REFUSED, &message);
     node_session_end(session, message.text);
 }
@@ -365,6 +366,12 @@ static void take_message(node *n, corral_mail *mail)
 
 static void take_closed(node *n, corral_mail *mail)
 {
+    if (mail->link == n->to_head.link && !n->joined && corral_tls_is_at_fault(mail->text)) {
+        char reason[NODE_TEXT_SIZE];
+        snprintf(reason, sizeof reason, "the head at %s: %s", n->config->join, mail->text);
+        node_stop(n, CORRAL_ERROR_REFUSED, reason);
+        return;
+    }
     if (mail->link == n->to_head.link && !n->joined) { // dialled again for a while
         corral_channel_close(&n->to_head, "");
         return;

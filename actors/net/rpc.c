@@ -26,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REASON_SIZE = 240 };
+enum { REASON_SIZE = 240, DETAILS_SIZE = 1024 };
 
 static const char TALK[] = "/corral.v1.Node/Talk";
 
@@ -151,6 +151,10 @@ static void describe_end(corral_rpc_stream *stream)
              (const char *)GRPC_SLICE_START_PTR(stream->details));
     if (stream->reason[0] == '\0')
         snprintf(stream->reason, sizeof stream->reason, "the connection was closed");
+    char details[DETAILS_SIZE];
+    snprintf(details, sizeof details, "%.*s", length < DETAILS_SIZE ? (int)length : DETAILS_SIZE - 1,
+             (const char *)GRPC_SLICE_START_PTR(stream->details));
+    corral_tls_explain(details, stream->reason, sizeof stream->reason);
 }
 
 // All batches are done: the last thing that happens to a stream.
@@ -349,7 +353,7 @@ void corral_rpc_release(corral_rpc_stream *stream)
 corral_status corral_rpc_open(corral_rpc *rpc, const corral_address *address, const corral_rpc_events *events,
                               void *context, corral_rpc_stream **out_stream)
 {
-    grpc_channel *channel = corral_rpc_dial(address);
+    grpc_channel *channel = corral_rpc_dial(address, rpc->config.tls);
     grpc_call *call = corral_rpc_call(channel, rpc->queue, TALK, gpr_inf_future(GPR_CLOCK_REALTIME));
     corral_rpc_stream *stream = create_stream(rpc, channel, call);
     if (stream == NULL) {
@@ -504,7 +508,7 @@ static corral_status start_server(corral_rpc *rpc)
     const grpc_channel_args list = {sizeof args / sizeof args[0], args};
     rpc->server = grpc_server_create(&list, NULL);
     grpc_server_register_completion_queue(rpc->server, rpc->queue, NULL);
-    grpc_server_credentials *credentials = grpc_insecure_server_credentials_create();
+    grpc_server_credentials *credentials = corral_rpc_server_credentials(rpc->config.tls);
     const int port = grpc_server_add_http2_port(rpc->server, address->bare, credentials);
     grpc_server_credentials_release(credentials);
     grpc_server_start(rpc->server);
@@ -579,7 +583,7 @@ corral_status corral_rpc_start(const corral_rpc_config *config, corral_rpc **out
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    corral_rpc_init();
+    corral_rpc_init(config->listen != NULL && config->tls != NULL);
     rpc->config = *config;
     rpc->queue = grpc_completion_queue_create_for_next(NULL);
     rpc->incoming_tag = (rpc_tag){on_call, rpc};

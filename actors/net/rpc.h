@@ -9,6 +9,7 @@
 
 #include "address.h"
 #include "corral/base/status.h"
+#include "tls.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,6 +29,7 @@ typedef struct corral_rpc_events {
 
 typedef struct corral_rpc_config {
     const corral_address *listen; // NULL: no server
+    const corral_tls *tls;        // for the server and for whom it dials; NULL: no TLS. Outlives the rpc
     /// A peer has opened a stream. Sets `*out_events` and returns their context.
     void *(*accepted)(void *context, corral_rpc_stream *stream, const corral_rpc_events **out_events);
     /// A unary call; answered at any time with corral_rpc_answer().
@@ -88,9 +90,10 @@ corral_rpc_message *corral_rpc_question_message(corral_rpc_question *question);
 /// `bytes` NULL: there is no such method. [any thread]
 void corral_rpc_answer(corral_rpc_question *question, const void *bytes, size_t size);
 
-/// Asks and waits, with a gRPC of its own for the time of the call. The caller frees `*out_reply`.
-CORRAL_MUST_USE corral_status corral_rpc_ask(const corral_address *address, const char *method,
-                                             const void *bytes, size_t size, int64_t timeout_ns,
-                                             uint8_t **out_reply, size_t *out_size);
+/// Asks and waits, with a gRPC of its own for the time of the call. `tls` as in the
+/// configuration. The caller frees `*out_reply`.
+CORRAL_MUST_USE corral_status corral_rpc_ask(const corral_address *address, const corral_tls *tls,
+                                             const char *method, const void *bytes, size_t size,
+                                             int64_t timeout_ns, uint8_t **out_reply, size_t *out_size);
 
 #endif

@@ -5,6 +5,7 @@
 #include "rpc_private.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 // One call on a queue of its own.
@@ -15,10 +16,11 @@ typedef struct rpc_ask {
     grpc_slice details;
 } rpc_ask;
 
-static void run_ask(const corral_address *address, const char *method, int64_t timeout_ns, rpc_ask *ask)
+static void run_ask(const corral_address *address, const corral_tls *tls, const char *method,
+                    int64_t timeout_ns, rpc_ask *ask)
 {
     grpc_completion_queue *queue = grpc_completion_queue_create_for_next(NULL);
-    grpc_channel *channel = corral_rpc_dial(address);
+    grpc_channel *channel = corral_rpc_dial(address, tls);
     grpc_call *call = corral_rpc_call(channel, queue, method, corral_rpc_in_ns(timeout_ns));
     const grpc_op ops[] = {
         {.op = GRPC_OP_SEND_INITIAL_METADATA},
@@ -48,10 +50,13 @@ static corral_status take_reply(const corral_address *address, rpc_ask *ask, uin
                                 size_t *out_size)
 {
     if (ask->code != GRPC_STATUS_OK || ask->reply == NULL) {
+        char details[512], sentence[320];
         const size_t length = GRPC_SLICE_LENGTH(ask->details);
-        return corral_fail(CORRAL_ERROR_LOST, "no node answers at %s (%.*s)", address->text,
-                           length < 200 ? (int)length : 200,
-                           (const char *)GRPC_SLICE_START_PTR(ask->details));
+        snprintf(details, sizeof details, "%.*s", length < 500 ? (int)length : 500,
+                 (const char *)GRPC_SLICE_START_PTR(ask->details));
+        if (corral_tls_explain(details, sentence, sizeof sentence))
+            return corral_fail(CORRAL_ERROR_REFUSED, "%s: %s", address->text, sentence);
+        return corral_fail(CORRAL_ERROR_LOST, "no node answers at %s (%.200s)", address->text, details);
     }
     const size_t size = grpc_byte_buffer_length(ask->reply);
     corral_rpc_message *message = corral_rpc_wrap(ask->reply);
@@ -68,20 +73,21 @@ static corral_status take_reply(const corral_address *address, rpc_ask *ask, uin
     return CORRAL_OK;
 }
 
-corral_status corral_rpc_ask(const corral_address *address, const char *method, const void *bytes,
-                             size_t size, int64_t timeout_ns, uint8_t **out_reply, size_t *out_size)
+corral_status corral_rpc_ask(const corral_address *address, const corral_tls *tls, const char *method,
+                             const void *bytes, size_t size, int64_t timeout_ns, uint8_t **out_reply,
+                             size_t *out_size)
 {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    corral_rpc_init();
+    corral_rpc_init(false);
     rpc_ask ask = {.code = GRPC_STATUS_UNKNOWN, .details = grpc_empty_slice()};
     grpc_metadata_array_init(&ask.initial);
     grpc_metadata_array_init(&ask.trailing);
     grpc_slice slice = grpc_slice_from_copied_buffer(bytes, size);
     ask.request = grpc_raw_byte_buffer_create(&slice, 1);
     grpc_slice_unref(slice);
-    run_ask(address, method, timeout_ns, &ask);
+    run_ask(address, tls, method, timeout_ns, &ask);
     const corral_status status = take_reply(address, &ask, out_reply, out_size);
     grpc_byte_buffer_destroy(ask.request);
     if (ask.reply != NULL) grpc_byte_buffer_destroy(ask.reply);

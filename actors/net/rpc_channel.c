@@ -74,12 +74,25 @@ void corral_rpc_message_free(corral_rpc_message *message)
 // What it has to say is for its own developers; ours are the sentences.
 static void log_line(gpr_log_func_args *line)
 {
+    if (strstr(line->message, "Handshake failed") != NULL) return; // it is in the sentence of whoever dialled
     corral_log(CORRAL_LOG_DEBUG, "gRPC: %s", line->message);
 }
 
-void corral_rpc_init(void)
+// A peer that a server refuses at its handshake is never seen by anybody but gRPC's log.
+static void log_line_of_server(gpr_log_func_args *line)
 {
-    gpr_set_log_function(log_line);
+    char sentence[320];
+    if (strstr(line->message, "Security handshake failed") != NULL &&
+        corral_tls_explain(line->message, sentence, sizeof sentence))
+        corral_log(CORRAL_LOG_WARNING, "a connection was refused: %s", sentence);
+    else
+        log_line(line);
+}
+
+void corral_rpc_init(bool serving)
+{
+    gpr_set_log_function(serving ? log_line_of_server : log_line);
+    if (serving) gpr_set_log_verbosity(GPR_LOG_SEVERITY_DEBUG); // that of handshakes
     grpc_init();
 }
 
@@ -93,8 +106,27 @@ grpc_arg corral_rpc_integer(const char *key, int value)
     return (grpc_arg){.type = GRPC_ARG_INTEGER, .key = (char *)(uintptr_t)key, .value.integer = value};
 }
 
-grpc_channel *corral_rpc_dial(const corral_address *address)
+static grpc_channel_credentials *channel_credentials(const corral_tls *tls)
 {
+    if (tls == NULL) return grpc_insecure_credentials_create();
+    grpc_ssl_pem_key_cert_pair pair = {.private_key = tls->key, .cert_chain = tls->certificate};
+    return grpc_ssl_credentials_create_ex(tls->authority, &pair, NULL, NULL);
+}
+
+grpc_server_credentials *corral_rpc_server_credentials(const corral_tls *tls)
+{
+    if (tls == NULL) return grpc_insecure_server_credentials_create();
+    grpc_ssl_pem_key_cert_pair pair = {.private_key = tls->key, .cert_chain = tls->certificate};
+    return grpc_ssl_server_credentials_create_ex(
+        tls->authority, &pair, 1, GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY, NULL);
+}
+
+grpc_channel *corral_rpc_dial(const corral_address *address, const corral_tls *tls)
+{
+    // What is dialled is a number; what the certificate has to name is what people said.
+    const grpc_arg host = {.type = GRPC_ARG_STRING,
+                           .key = (char *)(uintptr_t)GRPC_SSL_TARGET_NAME_OVERRIDE_ARG,
+                           .value.string = (char *)(uintptr_t)address->host};
     grpc_arg args[] = {
         corral_rpc_integer(GRPC_ARG_ENABLE_HTTP_PROXY, 0),
         corral_rpc_integer(GRPC_ARG_ENABLE_RETRIES, 0),
@@ -106,9 +138,10 @@ grpc_channel *corral_rpc_dial(const corral_address *address)
         corral_rpc_integer(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1),
         corral_rpc_integer(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0),
         corral_rpc_integer(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 10000), // also how long one attempt may take
+        host,
     };
     const grpc_channel_args list = {sizeof args / sizeof args[0], args};
-    grpc_channel_credentials *credentials = grpc_insecure_credentials_create();
+    grpc_channel_credentials *credentials = channel_credentials(tls);
     grpc_channel *channel = grpc_channel_create(address->target, credentials, &list);
     grpc_channel_credentials_release(credentials);
     return channel;

@@ -14,9 +14,9 @@
 
 #define ANSWER_LIMIT (5 * CORRAL_SECOND)
 
-// Whom to ask, and with which token.
+// Whom to ask, and with which token. A node that a run embeds has no socket for others, and no TLS.
 static corral_status find_head(const char *address, const char *token, corral_address *out_address,
-                               char out_token[CORRAL_TOKEN_SIZE])
+                               char out_token[CORRAL_TOKEN_SIZE], bool *out_embedded)
 {
     corral_runtime_entry entry = {0};
     corral_status status = CORRAL_OK;
@@ -40,6 +40,7 @@ static corral_status find_head(const char *address, const char *token, corral_ad
             "no head of yours answers at %s on this host, and its token is not known; set CORRAL_TOKEN",
             out_address->text);
     snprintf(out_token, CORRAL_TOKEN_SIZE, "%s", used);
+    *out_embedded = entry.address[0] != '\0' && entry.socket[0] == '\0';
     return CORRAL_OK;
 }
 
@@ -62,7 +63,10 @@ static corral_status ask(const char *address, const char *token, const char *wha
 {
     corral_address head;
     char used_token[CORRAL_TOKEN_SIZE];
-    corral_status status = find_head(address, token, &head, used_token);
+    bool embedded = false;
+    corral_tls tls = {0};
+    corral_status status = find_head(address, token, &head, used_token, &embedded);
+    if (status == CORRAL_OK && !embedded) status = corral_tls_load(getenv("CORRAL_TLS"), &tls);
     if (status != CORRAL_OK) return status;
     Corral__V1__StatusRequest request = CORRAL__V1__STATUS_REQUEST__INIT;
     request.token = used_token;
@@ -71,8 +75,9 @@ static corral_status ask(const char *address, const char *token, const char *wha
     const size_t packed_size = corral__v1__status_request__pack(&request, packed);
     uint8_t *reply = NULL;
     size_t size = 0;
-    status =
-        corral_rpc_ask(&head, "/corral.v1.Node/Status", packed, packed_size, ANSWER_LIMIT, &reply, &size);
+    status = corral_rpc_ask(&head, tls.key != NULL ? &tls : NULL, "/corral.v1.Node/Status", packed,
+                            packed_size, ANSWER_LIMIT, &reply, &size);
+    corral_tls_finish(&tls);
     if (status != CORRAL_OK) return status;
     status = open_reply(reply, size, out_json);
     free(reply);

@@ -106,6 +106,11 @@ corral_status cli_number(const char *flag, const char *text, long long low, long
     return CORRAL_OK;
 }
 
+void cli_use_tls(const char *folder)
+{
+    if (folder != NULL) setenv("CORRAL_TLS", folder, 1);
+}
+
 int cli_fail(int code)
 {
     fprintf(stderr, "corral: %s\n", corral_last_error());

@@ -52,6 +52,8 @@ CORRAL_MUST_USE corral_status cli_parse(const cli_command *command, int argc, ch
 /// A whole number within low..high from a flag's value.
 CORRAL_MUST_USE corral_status cli_number(const char *flag, const char *text, long long low, long long high,
                                          long long *out_value);
+/// What --tls said, for all that this process dials: it becomes CORRAL_TLS. NULL is fine.
+void cli_use_tls(const char *folder);
 /// "corral: SENTENCE" on standard error; returns `code`.
 int cli_fail(int code);
 /// Seconds as people say them: "0.8 s", "3 min 12 s". Writes into `text`.
@@ -60,6 +62,6 @@ const char *cli_duration(double seconds, char *text, size_t size);
 const char *cli_count(unsigned long long count, char *text, size_t size);
 
 extern const cli_command cli_train, cli_eval, cli_export, cli_env, cli_envs, cli_node, cli_run, cli_objects,
-    cli_status, cli_compare, cli_view, cli_record, cli_plot, cli_bench, cli_benchmark, cli_version;
+    cli_status, cli_compare, cli_view, cli_record, cli_plot, cli_bench, cli_benchmark, cli_certs, cli_version;
 
 #endif

@@ -16,8 +16,9 @@
 #include <unistd.h>
 
 static const cli_command *const commands[] = {
-    &cli_train,   &cli_eval, &cli_env,    &cli_envs, &cli_node,   &cli_run,   &cli_status,    &cli_objects,
-    &cli_compare, &cli_view, &cli_record, &cli_plot, &cli_export, &cli_bench, &cli_benchmark, &cli_version};
+    &cli_train,  &cli_eval,    &cli_env,       &cli_envs,  &cli_node,   &cli_run,
+    &cli_status, &cli_objects, &cli_compare,   &cli_view,  &cli_record, &cli_plot,
+    &cli_export, &cli_bench,   &cli_benchmark, &cli_certs, &cli_version};
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 

@@ -51,15 +51,19 @@ static void print_table(const char *json)
 
 static int run(const cli_command *self, int argc, char **argv)
 {
-    const char *cluster = NULL;
+    const char *cluster = NULL, *tls = NULL;
     bool json = false, help;
     const cli_flag flags[] = {{"--cluster", "HOST:PORT",
                                "The node; without it the head that runs on this host", &cluster, NULL, NULL},
+                              {"--tls", "DIR",
+                               "A folder of `corral certs`, where the cluster speaks TLS (CORRAL_TLS)", &tls,
+                               NULL, NULL},
                               {"--json", NULL, "One JSON object, with tasks and actors", NULL, &json, NULL},
                               {0}};
     cli_words words;
     if (cli_parse(self, argc, argv, flags, &words, &help) != CORRAL_OK) return cli_fail(CLI_BAD_INPUT);
     if (help) return CLI_OK;
+    cli_use_tls(tls);
     char *text;
     if (corral_cluster_runtime_status(cluster, NULL, &text) != CORRAL_OK) return cli_fail(CLI_BAD_INPUT);
     if (json)

@@ -22,11 +22,13 @@ static corral_status amount(const char *flag, const char *text, double *out_amou
 static int run(const cli_command *self, int argc, char **argv)
 {
     corral_client_config config = corral_client_config_default();
-    const char *cpus = NULL, *gpus = NULL, *store = NULL;
+    const char *cpus = NULL, *gpus = NULL, *store = NULL, *tls = NULL;
     bool help;
     const cli_flag flags[] = {
         {"--local", NULL, "Everything in this process and thread, for a debugger", NULL, &config.local, NULL},
         {"--cluster", "HOST:PORT", "The head; without it an agent of its own", &config.address, NULL, NULL},
+        {"--tls", "DIR", "A folder of `corral certs`, where the cluster speaks TLS (CORRAL_TLS)", &tls, NULL,
+         NULL},
         {"--cpus", "N", "What an agent of its own offers (the cores)", &cpus, NULL, NULL},
         {"--gpus", "N", "The same, GPUs (0)", &gpus, NULL, NULL},
         {"--store", "MIB", "Its shared memory for objects (30 % of what is free)", &store, NULL, NULL},
@@ -35,6 +37,7 @@ static int run(const cli_command *self, int argc, char **argv)
     double mebibytes = 0;
     corral_status status = cli_parse(self, argc, argv, flags, &words, &help);
     if (status == CORRAL_OK && help) return CLI_OK;
+    cli_use_tls(tls);
     if (status == CORRAL_OK) status = amount("--cpus", cpus, &config.cpus);
     if (status == CORRAL_OK) status = amount("--gpus", gpus, &config.gpus);
     if (status == CORRAL_OK) status = amount("--store", store, &mebibytes);

@@ -90,15 +90,18 @@ static corral_status ask(const char *cluster, cJSON **out_root)
 
 static int run(const cli_command *self, int argc, char **argv)
 {
-    const char *cluster = NULL;
+    const char *cluster = NULL, *tls = NULL;
     bool json = false, help;
     const cli_flag flags[] = {
         {"--cluster", "HOST:PORT", "The head; without it the one that runs on this host", &cluster, NULL},
+        {"--tls", "DIR", "A folder of `corral certs`, where the cluster speaks TLS (CORRAL_TLS)", &tls, NULL,
+         NULL},
         {"--json", NULL, "One JSON object", NULL, &json},
         {0}};
     cli_words words;
     if (cli_parse(self, argc, argv, flags, &words, &help) != CORRAL_OK) return cli_fail(CLI_BAD_INPUT);
     if (help) return CLI_OK;
+    cli_use_tls(tls);
     cJSON *root;
     if (ask(cluster, &root) != CORRAL_OK) return cli_fail(CLI_BAD_INPUT);
     char *text = json ? cJSON_PrintUnformatted(root) : NULL;

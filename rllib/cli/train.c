@@ -15,7 +15,7 @@
 // --- configuration ----------------------------------------------------------------------------------------
 
 typedef struct train_flags {
-    const char *preset, *seeds, *out, *resume, *init_from, *cluster;
+    const char *preset, *seeds, *out, *resume, *init_from, *cluster, *tls;
     bool quiet;
 } train_flags;
 
@@ -113,6 +113,8 @@ static int run(const cli_command *self, int argc, char **argv)
         {"--resume", "RUN", "Go on with a run, or from one of its checkpoints", &f.resume, NULL},
         {"--init-from", "CHECKPOINT", "Start a new run from old weights", &f.init_from, NULL},
         {"--cluster", "HOST:PORT", "Use the nodes of a running cluster", &f.cluster, NULL},
+        {"--tls", "DIR", "A folder of `corral certs`, where the cluster speaks TLS (CORRAL_TLS)", &f.tls,
+         NULL},
         {"--quiet", NULL, "Print errors only", NULL, &f.quiet},
         {0},
     };
@@ -126,6 +128,7 @@ static int run(const cli_command *self, int argc, char **argv)
         corral_config_help(corral_train_fields, &defaults, stdout);
         return CLI_OK;
     }
+    cli_use_tls(f.tls);
     if (read_config(&f, &words, &config) != CORRAL_OK) return cli_fail(CLI_BAD_INPUT);
     const bool resumed = f.resume != NULL && read_resumed(f.resume, &before) == CORRAL_OK;
     const corral_train_options options = {

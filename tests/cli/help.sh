@@ -4,11 +4,11 @@
 
 run --help
 expect_code 0
-for command_name in train eval envs env node run status objects compare bench benchmark view record plot version; do
+for command_name in train eval envs env node run status objects compare bench benchmark certs view record plot version; do
     grep -q "^  $command_name " "$out/stdout" || fail "corral --help does not list $command_name"
 done
 [ ! -s "$out/stderr" ] || fail "corral --help writes to standard error"
-for command_name in train eval envs run status objects compare bench benchmark version; do
+for command_name in train eval envs run status objects compare bench benchmark certs version; do
     run $command_name --help
     expect_code 0
     expect_out "Usage: corral $command_name"

@@ -25,7 +25,7 @@ static void open_side(side *s, const corral_address *listen)
 {
     *s = (side){0};
     TEST_OK(corral_mailbox_create(&s->mailbox));
-    TEST_OK(corral_exchange_start(s->mailbox, listen, &s->exchange));
+    TEST_OK(corral_exchange_start(s->mailbox, listen, NULL, &s->exchange));
 }
 
 static void close_side(side *s)
@@ -242,7 +242,7 @@ static void a_taken_port_is_told(void)
     open_side(&first, &address);
     corral_address_set_port(&address, corral_exchange_port(first.exchange));
     TEST_OK(corral_mailbox_create(&second.mailbox));
-    TEST_FAILS(corral_exchange_start(second.mailbox, &address, &second.exchange), CORRAL_ERROR_EXISTS,
+    TEST_FAILS(corral_exchange_start(second.mailbox, &address, NULL, &second.exchange), CORRAL_ERROR_EXISTS,
                address.text);
     corral_mailbox_destroy(second.mailbox);
     close_side(&first);
@@ -258,9 +258,9 @@ static void questions(void)
     size_t size = 0;
     // Nobody takes the server's mail: the deadline ends the wait.
     const int64_t begin = corral_now_ns();
-    TEST_FAILS(
-        corral_rpc_ask(&address, "/corral.v1.Node/Status", "", 0, 300 * CORRAL_MILLISECOND, &reply, &size),
-        CORRAL_ERROR_LOST, address.text);
+    TEST_FAILS(corral_rpc_ask(&address, NULL, "/corral.v1.Node/Status", "", 0, 300 * CORRAL_MILLISECOND,
+                              &reply, &size),
+               CORRAL_ERROR_LOST, address.text);
     CU_ASSERT_TRUE(corral_now_ns() - begin < 5 * CORRAL_SECOND);
     close_side(&server);
 }

@@ -28,7 +28,7 @@ static void begin(stranger *s)
     TEST_OK(corral_address_parse(address, "test", &parsed));
     TEST_OK(corral_runtime_find(parsed.port, &s->entry));
     TEST_OK(corral_mailbox_create(&s->mailbox));
-    TEST_OK(corral_exchange_start(s->mailbox, NULL, &s->exchange));
+    TEST_OK(corral_exchange_start(s->mailbox, NULL, NULL, &s->exchange));
 }
 
 static void dial(stranger *s)
@@ -265,13 +265,14 @@ static void unary_calls(void)
     TEST_OK(corral_address_parse(s.entry.address, "test", &address));
     uint8_t *reply = NULL;
     size_t size = 0;
-    TEST_OK(
-        corral_rpc_ask(&address, "/grpc.health.v1.Health/Check", "", 0, 5 * CORRAL_SECOND, &reply, &size));
+    TEST_OK(corral_rpc_ask(&address, NULL, "/grpc.health.v1.Health/Check", "", 0, 5 * CORRAL_SECOND, &reply,
+                           &size));
     CU_ASSERT_TRUE(size == 2 && reply[0] == 0x08 && reply[1] == 0x01); // SERVING
     free(reply);
     const int64_t begin_ns = corral_now_ns();
-    TEST_FAILS(corral_rpc_ask(&address, "/corral.v1.Node/Nothing", "", 0, 5 * CORRAL_SECOND, &reply, &size),
-               CORRAL_ERROR_LOST, "no such method");
+    TEST_FAILS(
+        corral_rpc_ask(&address, NULL, "/corral.v1.Node/Nothing", "", 0, 5 * CORRAL_SECOND, &reply, &size),
+        CORRAL_ERROR_LOST, "no such method");
     CU_ASSERT_TRUE(corral_now_ns() - begin_ns < 4 * CORRAL_SECOND); // at once, not at the deadline
     end(&s);
 }

@@ -33,7 +33,9 @@ typedef struct corral_cluster_config {
     const char *address;           // "HOST:PORT" of the head, or NULL: an agent of our own, gone with us
     unsigned slots;                // of our own agent: what this run asks for
     const char *const *node_flags; // of our own agent: more of its command line, ends with NULL; NULL: none
-    const char *token;  // NULL: CORRAL_TOKEN, else the file that a head of this user on this host wrote
+    const char *token; // NULL: CORRAL_TOKEN, else the file that a head of this user on this host wrote
+    const char
+        *tls; // a folder of `corral certs`; NULL: CORRAL_TLS, without it no TLS. Our own agent needs none
     const char *faults; // fault injection on gRPC messages, "" or NULL for none: see net/faults.h
     int64_t connect_timeout_ns;
 } corral_cluster_config;

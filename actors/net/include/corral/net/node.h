@@ -24,6 +24,7 @@ typedef struct corral_node_config {
     const char *worker;    // the worker program; NULL: corral-worker beside this program
     const char *token;     // NULL: as in corral_cluster_config; a head makes one
     const char *faults;    // see net/faults.h
+    const char *tls;       // a folder of `corral certs`; NULL: CORRAL_TLS, and an embedded node goes without
     bool insecure;         // allow an address that is not loopback without TLS
     int embedded_fd; // >= 0: one end of a corral_message_pair() whose other end our driver holds: it is our
                      // first session, and the node ends when it closes; -1: a node started by hand
