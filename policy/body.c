@@ -7,7 +7,9 @@
 ///     nature  32 of 8x8 by 4, 64 of 4x4 by 2, 64 of 3x3 by 1, then 512 units (Mnih et al. 2015)
 ///     small   16 of 8x8 by 4, 32 of 4x4 by 2, then 256 units (Mnih et al. 2013)
 ///
-/// all with relu. The features are shared by all that comes behind, by policy and value, too.
+/// all with relu. Where windows do not end with the image, zeros around it let them reach its last pixel:
+/// what a game shows in its last rows is often what one steers. The features are shared by all that comes
+/// behind, by policy and value, too.
 #include "policy_internal.h"
 
 #include "corral/core/layers.h"
@@ -31,6 +33,22 @@ static const struct {
 
 // --- building ---------------------------------------------------------------------------------------------
 
+/// Whether the last window along `length` reaches the last pixel.
+static bool reaches_end(size_t length, const convolution_plan *plan, size_t padding)
+{
+    return (length + 2 * padding - plan->kernel) % plan->stride <= padding;
+}
+
+/// The least padding with which windows see all of an image.
+static size_t padding_of(size_t height, size_t width, const convolution_plan *plan)
+{
+    size_t padding = 0;
+    if (height < plan->kernel || width < plan->kernel) return 0;
+    while (!reaches_end(height, plan, padding) || !reaches_end(width, plan, padding))
+        padding++; // stride - 1 always does
+    return padding;
+}
+
 /// Fills the sizes of an image's convolutions; false where the image is too small for them.
 static bool measure(const corral_part *part, corral_cnn cnn, policy_image *image)
 {
@@ -39,13 +57,14 @@ static bool measure(const corral_part *part, corral_cnn cnn, policy_image *image
     for (uint32_t i = 0; i < plans[cnn].count; i++) {
         const convolution_plan *plan = &plans[cnn].convolution[i];
         policy_convolution *c = &image->convolution[i];
-        *c = (policy_convolution){.window = {plan->kernel, plan->kernel, plan->stride, 0},
+        const size_t padding = padding_of(height, width, plan);
+        *c = (policy_convolution){.window = {plan->kernel, plan->kernel, plan->stride, padding},
                                   .height = height,
                                   .width = width,
                                   .in_channels = channels,
                                   .channels = plan->channels};
-        height = corral_window_places(height, plan->kernel, plan->stride, 0);
-        width = corral_window_places(width, plan->kernel, plan->stride, 0);
+        height = corral_window_places(height, plan->kernel, plan->stride, padding);
+        width = corral_window_places(width, plan->kernel, plan->stride, padding);
         channels = plan->channels;
         if (height == 0 || width == 0) return false;
         c->out_size = height * width * channels;

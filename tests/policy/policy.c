@@ -235,6 +235,46 @@ static void weights_follow_from_the_seed(void)
     corral_policy_destroy(c);
 }
 
+/// The values of images of nothing, and of one bright pixel in each corner.
+static void see_corners(corral_cnn cnn, uint32_t height, uint32_t width, float value[5])
+{
+    corral_policy_config config = config_of(true, false);
+    const uint32_t count = height * width;
+    config.cnn = cnn;
+    config.activation = CORRAL_RELU;
+    config.observation_size = count;
+    config.observation = (corral_policy_space){.row_bytes = count, .part_count = 1};
+    config.observation.part[0] = (corral_part){.kind = CORRAL_PART_IMAGE,
+                                               .dtype = CORRAL_PART_U8,
+                                               .count = count,
+                                               .channels = 1,
+                                               .height = height,
+                                               .width = width};
+    corral_policy *policy;
+    TEST_OK(corral_policy_create(&config, 1, &policy));
+    unsigned char *image = calloc(5, count);
+    image[count] = image[2 * count + width - 1] = image[4 * count - width] = image[5 * count - 1] = 255;
+    acted out;
+    const corral_policy_input in = {.rows = 5, .observation = image};
+    const corral_policy_output output = {out.action, out.env_action, out.log_prob, out.logits, out.value};
+    TEST_OK(corral_policy_act_on(policy, &in, &output));
+    memcpy(value, out.value, 5 * sizeof *value);
+    free(image);
+    corral_policy_destroy(policy);
+}
+
+static void every_corner_of_an_image_is_seen(void)
+{
+    static const uint32_t sides[][2] = {{36, 36}, {42, 42}, {43, 44}, {50, 62}, {84, 84}, {87, 84}};
+    for (size_t i = 0; i < sizeof sides / sizeof sides[0]; i++)
+        for (corral_cnn cnn = CORRAL_CNN_SMALL; cnn <= CORRAL_CNN_NATURE; cnn++) {
+            float value[5];
+            see_corners(cnn, sides[i][0], sides[i][1], value);
+            for (int corner = 1; corner < 5; corner++)
+                CU_ASSERT_NOT_EQUAL(value[corner], value[0]);
+        }
+}
+
 int main(void)
 {
     return test_run("policy",
@@ -246,6 +286,7 @@ int main(void)
                         {"files and bytes keep everything", files_and_bytes_keep_everything},
                         {"another file is refused", another_file_is_refused},
                         {"weights follow from the seed", weights_follow_from_the_seed},
+                        {"every corner of an image is seen", every_corner_of_an_image_is_seen},
                         {NULL, NULL},
                     });
 }
