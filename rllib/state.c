@@ -25,13 +25,16 @@ typedef struct counter {
 #member, offsetof(train_state, member)                                                               \
     }
 static const counter counters[] = {
-    COUNTER(iteration),      COUNTER(env_steps),   COUNTER(step),         COUNTER(policy_version),
-    COUNTER(updates),        COUNTER(bad_updates), COUNTER(bad_in_a_row), COUNTER(episodes_total),
-    COUNTER(failures_total), COUNTER(evaluations), COUNTER(streak),       COUNTER(eval_step),
-    COUNTER(best_step),      COUNTER(infinite_kl),
+    COUNTER(iteration),      COUNTER(env_steps),      COUNTER(step),
+    COUNTER(policy_version), COUNTER(updates),        COUNTER(bad_updates),
+    COUNTER(bad_in_a_row),   COUNTER(episodes_total), COUNTER(failures_total),
+    COUNTER(evaluations),    COUNTER(streak),         COUNTER(eval_step),
+    COUNTER(best_step),      COUNTER(infinite_kl),    COUNTER(pending_iteration),
+    COUNTER(pending_step),
 };
-static const counter numbers[] = {COUNTER(eval_mean), COUNTER(eval_std), COUNTER(eval_length),
-                                  COUNTER(best_mean), COUNTER(kl_key),   COUNTER(kl_coefficient)};
+static const counter numbers[] = {COUNTER(eval_mean),    COUNTER(eval_std),    COUNTER(eval_length),
+                                  COUNTER(best_mean),    COUNTER(kl_key),      COUNTER(kl_coefficient),
+                                  COUNTER(pending_mean), COUNTER(pending_std), COUNTER(pending_length)};
 #undef COUNTER
 
 enum { COUNTERS = sizeof counters / sizeof counters[0], NUMBERS = sizeof numbers / sizeof numbers[0] };

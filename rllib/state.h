@@ -27,10 +27,13 @@ typedef struct train_state {
     uint64_t evaluations;
     uint64_t streak; // evaluations in a row at the goal
     uint64_t eval_step, best_step;
+    uint64_t pending_iteration; // at which a result that is known or being played counts; 0: none
+    uint64_t pending_step;
     uint64_t infinite_kl; // rows in minibatches whose divergence was infinite
     double kl_key;        // ppo.kl_coefficient when kl_coefficient started from it
     double kl_coefficient;
     double eval_mean, eval_std, eval_length, best_mean;
+    double pending_mean, pending_std, pending_length;
     uint32_t window_count, window_next; // ring of the last episodes
     double window_return[STATE_WINDOW];
     uint32_t window_length[STATE_WINDOW];

@@ -340,6 +340,7 @@ void corral_trainer_destroy(corral_trainer *trainer)
     const bool hurry = atomic_load(&trainer->interrupted) || trainer->stop_reason == CORRAL_STOP_FAILED;
     recorder_destroy(trainer->recorder, hurry);
     live_stop(trainer->live, corral_stop_reason_name(trainer->stop_reason));
+    trainer_evaluation_finish(trainer);
     sampler_destroy(trainer->sampler);
     trainer->algorithm->destroy(trainer);
     batch_finish(&trainer->batch);

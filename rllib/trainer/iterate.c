@@ -74,59 +74,11 @@ static corral_status collect(corral_trainer *trainer)
     return status;
 }
 
-// --- evaluating and stopping ------------------------------------------------------------------------------
+// --- stopping ---------------------------------------------------------------------------------------------
 
 static bool budget_spent(const corral_trainer *trainer)
 {
     return trainer->state.env_steps >= (uint64_t)trainer->config.stop.steps;
-}
-
-static bool evaluation_due(const corral_trainer *trainer)
-{
-    const uint64_t every = (uint64_t)trainer->config.evaluation.every, now = trainer->state.env_steps;
-    if (every == 0 || now < (uint64_t)trainer->config.evaluation.start) return false;
-    return now / every != (now - trainer->batch.rows) / every;
-}
-
-static corral_status evaluate(corral_trainer *trainer)
-{
-    const int64_t start = corral_now_ns();
-    train_state *state = &trainer->state;
-    const corral_evaluation_config *config = &trainer->config.evaluation;
-    const corral_evaluation_request request = {
-        .type = trainer->setup.type,
-        .param_values = trainer->setup.values,
-        .max_episode_steps = trainer->config.max_episode_steps,
-        .seed = (uint64_t)trainer->config.seed,
-        .first_index = state->evaluations * (uint64_t)config->episodes, // other episodes each time
-        .episodes = (uint32_t)config->episodes,
-        .stochastic = config->stochastic,
-        .team = trainer->team,
-    };
-    const corral_train_callbacks *callbacks = &trainer->callbacks;
-    if (callbacks->on_evaluate_start != NULL) callbacks->on_evaluate_start(callbacks->context, trainer);
-    corral_evaluation_result result;
-    corral_status status = corral_evaluate(&request, trainer->policy, &result);
-    if (status != CORRAL_OK) return status;
-    if (callbacks->on_evaluate_end != NULL) callbacks->on_evaluate_end(callbacks->context, trainer, &result);
-    if (result.episodes == 0)
-        return corral_fail(CORRAL_ERROR_ENVIRONMENT,
-                           "the environment failed in all episodes of an evaluation: %s", result.failure);
-    const bool best = state->evaluations == 0 || result.mean_return > state->best_mean;
-    state->evaluations++;
-    state->eval_step = state->env_steps;
-    state->eval_mean = result.mean_return;
-    state->eval_std = result.std_return;
-    state->eval_length = result.mean_length;
-    state->streak = result.mean_return >= trainer->config.stop.target_return ? state->streak + 1 : 0;
-    trainer->evaluated = true;
-    if (best) {
-        state->best_mean = result.mean_return;
-        state->best_step = state->env_steps;
-        if (trainer->folder != NULL) status = snapshot_take(&trainer->best, trainer);
-    }
-    trainer->evaluate_ns += corral_now_ns() - start;
-    return status;
 }
 
 static void decide_stop(corral_trainer *trainer)
@@ -154,16 +106,25 @@ static corral_status save_when_due(corral_trainer *trainer)
     return status;
 }
 
+/// Whether the policy as it is now has been.
+static bool is_evaluated(const corral_trainer *trainer)
+{
+    return trainer->evaluated && trainer->state.eval_step == trainer->state.env_steps;
+}
+
 /// A run that a budget ends is evaluated once more, so that its result is known. That is for people: the
 /// checkpoint is written before, and a run that goes on from it does not know that it was ever stopped.
 static corral_status evaluate_the_last(corral_trainer *trainer)
 {
     const bool budget =
         trainer->stop_reason == CORRAL_STOP_STEPS || trainer->stop_reason == CORRAL_STOP_SECONDS;
-    if (!budget || trainer->evaluated) return CORRAL_OK;
+    if (!budget || is_evaluated(trainer)) return CORRAL_OK;
     corral_status status = trainer_save(trainer);
-    if (status == CORRAL_OK) status = evaluate(trainer);
-    return status;
+    if (status == CORRAL_OK) status = trainer_evaluation_settle(trainer); // it may reach the goal
+    if (status == CORRAL_OK) decide_stop(trainer);
+    if (status != CORRAL_OK || trainer->stop_reason == CORRAL_STOP_RETURN || is_evaluated(trainer))
+        return status;
+    return trainer_evaluate(trainer);
 }
 
 // --- the iteration ----------------------------------------------------------------------------------------
@@ -183,7 +144,7 @@ static corral_status iterate(corral_trainer *trainer)
     if (status != CORRAL_OK) return status;
     trainer->stepped = true;
     status = trainer_learn(trainer);
-    if (status == CORRAL_OK && evaluation_due(trainer)) status = evaluate(trainer);
+    if (status == CORRAL_OK) status = trainer_evaluate_when_due(trainer);
     if (status == CORRAL_OK) status = save_when_due(trainer);
     if (status == CORRAL_OK) decide_stop(trainer);
     if (status == CORRAL_OK) status = evaluate_the_last(trainer);

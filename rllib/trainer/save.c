@@ -206,8 +206,11 @@ corral_status trainer_save(corral_trainer *trainer)
 {
     if (trainer->folder == NULL || (trainer->saved && trainer->saved_step == trainer->state.env_steps))
         return CORRAL_OK;
+    corral_status status = trainer_evaluation_wait(trainer);
+    // Whoever goes on from here does not play that again, and so could not keep its policy.
+    if (status == CORRAL_OK && trainer->state.pending_iteration > 0) status = trainer_save_best(trainer);
     snapshot now = {0};
-    corral_status status = snapshot_take(&now, trainer);
+    if (status == CORRAL_OK) status = snapshot_take(&now, trainer);
     if (status == CORRAL_OK) status = write_checkpoint(trainer, &now, true);
     snapshot_finish(&now);
     if (status != CORRAL_OK) return status;

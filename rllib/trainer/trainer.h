@@ -2,8 +2,8 @@
 // Copyright (c) 2026 The Corral authors
 
 /// What the files of the trainer share. create.c starts and ends a run, iterate.c is its loop with learn.c as
-/// the learner's part, report.c says how it goes, save.c keeps it. What one algorithm does differently from
-/// another is in a table of functions, filled in with_ppo.c and with_dqn.c.
+/// the learner's part, evaluation.c plays what counts, report.c says how it goes, save.c keeps it. What one
+/// algorithm does differently from another is in a table of functions, filled in with_ppo.c and with_dqn.c.
 #ifndef CORRAL_RLLIB_TRAINER_H
 #define CORRAL_RLLIB_TRAINER_H
 
@@ -75,8 +75,9 @@ struct corral_trainer {
     live *live;                // NULL: cannot be watched
     recorder *recorder;        // NULL: nothing is filmed
     train_state state;
-    snapshot best;       // of the best evaluation so far, not written yet
-    uint64_t saved_step; // of the newest checkpoint written
+    snapshot best;         // of the best evaluation so far, not written yet
+    struct beside *beside; // evaluation.c: what plays beside training; NULL: nothing ever has
+    uint64_t saved_step;   // of the newest checkpoint written
     bool saved;
     bool stepped;    // this session has trained
     double progress; // where the iteration began on the way of the schedules, 0 to 1
@@ -116,6 +117,18 @@ CORRAL_MUST_USE corral_status trainer_restore(corral_trainer *trainer, const cha
 
 /// Updates the policy from the batch that was collected, and publishes it.
 CORRAL_MUST_USE corral_status trainer_learn(corral_trainer *trainer);
+
+// --- evaluation.c -----------------------------------------------------------------------------------------
+
+/// Counts a result that is to count now, and begins what is due.
+CORRAL_MUST_USE corral_status trainer_evaluate_when_due(corral_trainer *trainer);
+/// Evaluates the policy as it is now, which counts at once.
+CORRAL_MUST_USE corral_status trainer_evaluate(corral_trainer *trainer);
+/// Waits until the result of what plays beside training, if anything does, is in the state.
+CORRAL_MUST_USE corral_status trainer_evaluation_wait(corral_trainer *trainer);
+/// The same, and lets it count.
+CORRAL_MUST_USE corral_status trainer_evaluation_settle(corral_trainer *trainer);
+void trainer_evaluation_finish(corral_trainer *trainer);
 
 // --- report.c ---------------------------------------------------------------------------------------------
 

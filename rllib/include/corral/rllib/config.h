@@ -41,6 +41,8 @@ typedef struct corral_evaluation_config {
     int64_t start; // no evaluation before this many steps
     int64_t episodes;
     bool stochastic;
+    int64_t workers; // that play while training goes on; 0: the learner's, between iterations
+    int64_t lag;     // iterations after which the result of such an evaluation counts
 } corral_evaluation_config;
 
 typedef struct corral_network_config {
