@@ -34,21 +34,24 @@ static void fill_normal(double *out, size_t count, uint64_t key)
     }
 }
 
-/// a[., column ..] -= 2 v (v^T a), v being of unit length from row `first` on.
-static void reflect(double *a, size_t tall, size_t wide, size_t first, size_t column, const double *v)
+/// a[., column ..] -= 2 v (v^T a), v being of unit length from row `first` on. Row by row, as they lie in
+/// memory; `dot` has room for a row.
+static void reflect(double *a, size_t tall, size_t wide, size_t first, size_t column, const double *v,
+                    double *dot)
 {
-    for (size_t c = column; c < wide; c++) {
-        double dot = 0.0;
-        for (size_t r = first; r < tall; r++)
-            dot += v[r] * a[r * wide + c];
-        for (size_t r = first; r < tall; r++)
-            a[r * wide + c] -= 2.0 * dot * v[r];
-    }
+    for (size_t c = column; c < wide; c++)
+        dot[c] = 0.0;
+    for (size_t r = first; r < tall; r++)
+        for (size_t c = column; c < wide; c++)
+            dot[c] += v[r] * a[r * wide + c];
+    for (size_t r = first; r < tall; r++)
+        for (size_t c = column; c < wide; c++)
+            a[r * wide + c] -= 2.0 * dot[c] * v[r];
 }
 
 /// Turns column `c` of `a` into a multiple of the unit vector and keeps the reflection in `v`. Returns the
 /// sign of R's diagonal element.
-static double reflect_column(double *a, size_t tall, size_t wide, size_t c, double *v)
+static double reflect_column(double *a, size_t tall, size_t wide, size_t c, double *v, double *dot)
 {
     double norm = 0.0;
     for (size_t r = c; r < tall; r++)
@@ -63,19 +66,19 @@ static double reflect_column(double *a, size_t tall, size_t wide, size_t c, doub
     length = sqrt(length);
     for (size_t r = c; r < tall; r++)
         v[r] = length > 0.0 ? v[r] / length : 0.0;
-    reflect(a, tall, wide, c, c, v);
+    reflect(a, tall, wide, c, c, v, dot);
     return -sign;
 }
 
-/// Replaces `a` [tall, wide] by its Q. `v` has room for wide * tall, `signs` for wide.
-static void orthonormalise(double *a, size_t tall, size_t wide, double *v, double *signs)
+/// Replaces `a` [tall, wide] by its Q. `v` has room for wide * tall, `signs` and `dot` for wide.
+static void orthonormalise(double *a, size_t tall, size_t wide, double *v, double *signs, double *dot)
 {
     for (size_t c = 0; c < wide; c++)
-        signs[c] = reflect_column(a, tall, wide, c, v + c * tall);
+        signs[c] = reflect_column(a, tall, wide, c, v + c * tall, dot);
     for (size_t i = 0; i < tall * wide; i++)
         a[i] = i / wide == i % wide ? 1.0 : 0.0;
     for (size_t c = wide; c-- > 0;)
-        reflect(a, tall, wide, c, 0, v + c * tall);
+        reflect(a, tall, wide, c, 0, v + c * tall, dot);
     for (size_t i = 0; i < tall * wide; i++)
         a[i] *= signs[i % wide];
 }
@@ -89,11 +92,12 @@ corral_status corral_init_orthogonal(corral_params *params, uint32_t index, doub
     }
     const size_t rows = entry->shape[0], columns = entry->shape[1];
     const size_t tall = rows > columns ? rows : columns, wide = rows > columns ? columns : rows;
-    double *a = calloc(2 * tall * wide + wide + 1, sizeof *a);
+    double *a = calloc(2 * tall * wide + 2 * wide + 1, sizeof *a);
     if (a == NULL)
         return corral_fail(CORRAL_ERROR_NO_MEMORY, "orthogonal init: no memory for %s", entry->name);
     fill_normal(a, tall * wide, stream_key);
-    orthonormalise(a, tall, wide, a + tall * wide, a + 2 * tall * wide);
+    double *const v = a + tall * wide, *const signs = v + tall * wide;
+    orthonormalise(a, tall, wide, v, signs, signs + wide);
     for (size_t r = 0; r < rows; r++) {
         for (size_t c = 0; c < columns; c++) {
             const double q = rows > columns ? a[r * wide + c] : a[c * wide + r];

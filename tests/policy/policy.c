@@ -241,6 +241,7 @@ static void see_corners(corral_cnn cnn, uint32_t height, uint32_t width, float v
     corral_policy_config config = config_of(true, false);
     const uint32_t count = height * width;
     config.cnn = cnn;
+    config.initialisation = CORRAL_INIT_FAN_IN;
     config.activation = CORRAL_RELU;
     config.observation_size = count;
     config.observation = (corral_policy_space){.row_bytes = count, .part_count = 1};
