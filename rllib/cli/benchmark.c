@@ -38,6 +38,12 @@ const benchmark_task benchmark_tasks[] = {
     {"pendulum-ppo", "Pendulum-v1", "PPO", 300000, -200, 100},
     {"frozenlake-ppo", "FrozenLake-v1, slippery", "PPO", 200000, 0.68, 10000},
     {"frozenlake-dqn", "FrozenLake-v1, slippery", "DQN", 100000, 0.68, 10000},
+    {"recall-ppo", "Recall-v0", "PPO, LSTM", 300000, 0.95, 100},
+    {"recall-ppo-mlp", "Recall-v0", "PPO, no memory", 300000, 0.5, 100, .stays_below = true},
+    {"switchboard-ppo", "Switchboard-v0", "PPO", 200000, 44, 100},
+    // twice what a scripted player gets: envs/games/README.md
+    {"bricks-ppo", "Bricks-v0", "PPO", 500000, 134, 100, .seeds = 3},
+    {"bricks-dqn", "Bricks-v0", "DQN", 500000, 134, 100, .seeds = 3},
     {0},
 };
 
@@ -204,13 +210,12 @@ static bool any_runs(const benchmark *b, const job *jobs)
 static void run_all(benchmark *b)
 {
     job jobs[JOBS_MAX] = {0};
-    const size_t total = b->line_count * b->seeds.count;
-    size_t next = 0;
-    while (!interrupted && next < total) {
-        for (long long i = 0; i < b->jobs && next < total; i++) {
+    size_t line = 0, seed = 0;
+    while (!interrupted && line < b->line_count) {
+        for (long long i = 0; i < b->jobs && line < b->line_count; i++) {
             if (jobs[i].pid > 0) continue;
-            jobs[i] = (job){.line = next / b->seeds.count, .seed = next % b->seeds.count};
-            next++;
+            jobs[i] = (job){.line = line, .seed = seed};
+            if (++seed == b->line[line].count) line++, seed = 0;
             if (b->line[jobs[i].line].outcome[jobs[i].seed].known) continue;
             if (!start_training(b, &jobs[i])) note_failure(b, &jobs[i], "it could not be started");
         }
@@ -230,8 +235,9 @@ static corral_status plan(benchmark *b)
         free(example);
         if (!there) continue;
         benchmark_line *line = &b->line[b->line_count];
-        *line = (benchmark_line){.task = task, .count = b->seeds.count};
-        for (size_t i = 0; i < b->seeds.count; i++) {
+        const bool fewer = task->seeds > 0 && task->seeds < b->seeds.count;
+        *line = (benchmark_line){.task = task, .count = fewer ? task->seeds : b->seeds.count};
+        for (size_t i = 0; i < line->count; i++) {
             const job at = {.line = b->line_count, .seed = i};
             char *run = run_of(b, &at);
             line->outcome[i].seed = b->seeds.seed[i];
