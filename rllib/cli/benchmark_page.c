@@ -211,9 +211,9 @@ static void write_line(FILE *file, const benchmark_line *line)
     const figures seconds = figures_of(line, offsetof(benchmark_outcome, seconds));
     fprintf(file, " | %.4g (%.4g to %.4g) | %zu of %zu | %.4g | ", last.median, last.low, last.high, reached,
             known, best.median);
-    write_steps(file, steps.low);
-    fprintf(file, " to ");
-    write_steps(file, steps.high);
+    if (!task->stays_below) write_steps(file, steps.low);
+    if (!task->stays_below) fprintf(file, " to ");
+    if (!task->stays_below) write_steps(file, steps.high);
     fprintf(file, " | %.0f (%.0f to %.0f) | %s |\n", seconds.median, seconds.low, seconds.high,
             benchmark_passes(line) ? (task->stays_below ? "as it should be" : "reached")
                                    : (task->stays_below ? "learned all the same" : "short of it"));

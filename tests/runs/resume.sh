@@ -12,4 +12,9 @@ for workers in 0 2; do
 done
 lines=$(wc -l <"$out/part0/progress.csv")
 [ "$lines" = "$(wc -l <"$out/whole0/progress.csv")" ] || fail "the resumed run's progress.csv has $lines lines"
+
+# What is different from before is said by name, and nothing else is.
+"$corral" train --resume "$out/part0" stop.steps=6400 ppo.epochs=3 </dev/null >"$out/log" 2>&1
+[ $? -le 1 ] || fail "going on with other keys failed"
+[ "$(sed -n 's/^resumed with another //p' "$out/log" | sort | xargs)" = "ppo.epochs stop.steps" ] || fail "the changed keys are not listed"
 echo "resumed runs equal whole ones"
