@@ -112,8 +112,7 @@ static void conv_product_row(const corral_conv_run *run, size_t row, size_t oy, 
 static void activate_in_place(size_t count, corral_activation activation, float *y)
 {
     if (activation == CORRAL_TANH) real_tanh_all(count, y, y);
-    for (size_t i = 0; i < count && activation == CORRAL_RELU; i++)
-        y[i] = y[i] > 0 || y[i] != y[i] ? y[i] : 0;
+    if (activation == CORRAL_RELU) corral_layer_table_cpu()->relu(count, y);
 }
 
 /// The activation follows row by row of places, while they are in the cache.

@@ -4,7 +4,7 @@
 // One step in two loops over fixed pieces of the flat block, each spread over the team in runs of about the
 // same number of elements, so that a thread finds the same pieces in its cache step after step:
 //
-//   1. sum the lanes in a fixed tree into `total`, and the squares of the piece
+//   1. sum the lanes in a fixed tree into the first one, and the squares of the piece
 //   2. clip, update the weights, and refresh their packed forms
 //
 // A piece is an entry, or some rows of a large one. The norm is the sum of the pieces' squares in order, in
@@ -38,8 +38,7 @@ struct corral_optimizer {
     double gradient_factor;
     uint32_t state_count;
     void *lanes[CORRAL_LANES]; // one allocation, at lanes[0]
-    void *total;
-    void *state[STATES]; // NULL where the kind has none
+    void *state[STATES];       // NULL where the kind has none
     const char *state_name[STATES];
     corral_apply *apply;
     corral_optimizer_group *groups; // [entries]
@@ -111,11 +110,8 @@ static bool allocate_blocks(corral_optimizer *optimizer)
 {
     const size_t size = optimizer->count * optimizer->element_size, stride = lane_stride(size);
     optimizer->lanes[0] = allocate_zeroed(CORRAL_LANES * stride);
-    optimizer->total = allocate_zeroed(size);
     optimizer->groups = calloc(optimizer->params->entry_count + 1, sizeof *optimizer->groups);
-    if (optimizer->lanes[0] == NULL || optimizer->total == NULL || optimizer->groups == NULL ||
-        !cut_into_pieces(optimizer))
-        return false;
+    if (optimizer->lanes[0] == NULL || optimizer->groups == NULL || !cut_into_pieces(optimizer)) return false;
     for (size_t i = 1; i < CORRAL_LANES; i++)
         optimizer->lanes[i] = (char *)optimizer->lanes[0] + i * stride;
     for (uint32_t i = 0; i < STATES; i++) {
@@ -196,7 +192,6 @@ void corral_optimizer_destroy(corral_optimizer *optimizer)
         free(optimizer->state[i]);
     free(optimizer->groups);
     free(optimizer->pieces);
-    free(optimizer->total);
     free(optimizer->lanes[0]);
     free(optimizer);
 }
@@ -239,7 +234,7 @@ static void sum_piece(const step_context *step, piece *p)
     void *lanes[CORRAL_LANES];
     for (size_t lane = 0; lane < step->lane_count; lane++)
         lanes[lane] = piece_of(o, o->lanes[lane], p);
-    void *total = piece_of(o, o->total, p);
+    void *total = lanes[0]; // in place: one block less to travel through the caches
     p->squares = o->updates->sum_lanes(p->count, step->lane_count, lanes, total);
     if (o->config.max_grad_value > 0)
         p->squares = o->updates->clip_values(p->count, total, o->config.max_grad_value / o->gradient_factor);
@@ -252,7 +247,7 @@ static void update_piece(const step_context *step, piece *p)
     if (group->rate == 0) return;
     void *const state[STATES] = {piece_of(o, o->state[0], p), piece_of(o, o->state[1], p),
                                  piece_of(o, o->state[2], p)};
-    void *weight = piece_of(o, o->params->data, p), *grad = piece_of(o, o->total, p);
+    void *weight = piece_of(o, o->params->data, p), *grad = piece_of(o, o->lanes[0], p);
     corral_update update = step->update;
     update.learning_rate *= group->rate;
     if (group->weight_decay != 0 && o->config.kind == CORRAL_ADAMW) {

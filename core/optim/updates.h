@@ -28,7 +28,8 @@ typedef void corral_apply(const corral_update *update, size_t count, void *weigh
                           void *const *state);
 
 typedef struct corral_update_table {
-    /// total = the sum over lanes, which are zeroed; returns the sum of squares of `total`. See backend.h.
+    /// total = the sum over lanes, which are zeroed; returns the sum of squares of `total`, which may
+    /// be a lane. See backend.h.
     double (*sum_lanes)(size_t count, size_t lane_count, void *const *lanes, void *total);
     corral_apply *sgd, *adam, *amsgrad, *rmsprop;
     void (*decay)(size_t count, void *weight, double factor); // weight *= factor

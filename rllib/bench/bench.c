@@ -3,6 +3,8 @@
 
 #include "bench.h"
 
+#include "corral/core/backend.h"
+
 #include "corral/base/clock.h"
 #include "corral/base/threads.h"
 #include "corral/rllib/train.h"
@@ -184,10 +186,10 @@ static corral_status measure(corral_trainer *trainer, const bench_preset *preset
 {
     corral_train_report now = {0};
     corral_status status = warm_up(trainer, &now);
-    double before = bench_peak_gflops(threads);
+    double before = corral_cpu_peak_gflops(threads, 1);
     for (size_t i = 0; i < count && status == CORRAL_OK; i++) {
         status = measure_slice(trainer, &now, &slices[i]);
-        const double after = bench_peak_gflops(threads);
+        const double after = corral_cpu_peak_gflops(threads, 1);
         slices[i].peak_gflops = (before + after) / 2;
         slices[i].share_of_bound =
             slices[i].steps_per_second * preset->flops_per_step / (slices[i].peak_gflops * 1e9);

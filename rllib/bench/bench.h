@@ -30,7 +30,4 @@ typedef struct bench_result {
 CORRAL_MUST_USE corral_status bench_train(const bench_preset *preset, double seconds,
                                           bench_result *out_result);
 
-/// The rate of dependent-free fused multiply-adds, in GFLOP/s.
-double bench_peak_gflops(unsigned threads);
-
 #endif

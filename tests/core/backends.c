@@ -160,6 +160,29 @@ static void rows_are_independent(void)
     }
 }
 
+/// Layers that are larger than a cache go in panels when there are many rows: with the bits of a row alone.
+static void large_layers_are_no_different(void)
+{
+    enum { ROWS = 37, IN = 523, OUT = 517 };
+    for (size_t t = 0; t < table_count; t++) {
+        layer l = make_layer(tables[t], ROWS, IN, OUT);
+        CU_ASSERT_TRUE(check_values(&l));
+        for (size_t r = 0; r < ROWS; r += 9) {
+            float y[OUT], dx[IN], added[IN];
+            tables[t]->linear(1, IN, OUT, l.x + r * IN, l.packed, l.bias, CORRAL_LINEAR, y);
+            CU_ASSERT_TRUE(same_bits(y, l.y + r * OUT, OUT));
+            tables[t]->linear_grad_input(1, IN, OUT, l.dy + r * OUT, l.weight, dx, false);
+            CU_ASSERT_TRUE(same_bits(dx, l.dx + r * IN, IN));
+            float *before = array(ROWS * IN, 7);
+            memcpy(added, before + r * IN, sizeof added);
+            tables[t]->linear_grad_input(1, IN, OUT, l.dy + r * OUT, l.weight, added, true);
+            CU_ASSERT_TRUE(same_bits(added, l.dx_added + r * IN, IN));
+            free(before);
+        }
+        free_layer(&l);
+    }
+}
+
 /// A weight gradient over all rows equals the one added up in any two parts.
 static void weight_gradients_continue(void)
 {
@@ -423,6 +446,7 @@ int main(void)
     return test_run("backends",
                     (test_case[]){{"products match plain loops", products_match_plain_loops},
                                   {"rows are independent", rows_are_independent},
+                                  {"large layers are no different", large_layers_are_no_different},
                                   {"weight gradients continue", weight_gradients_continue},
                                   {"same level, same bits", same_level_same_bits},
                                   {"adam agrees", adam_agrees},

@@ -46,6 +46,7 @@ static void every_level_has_its_layers(void)
         const corral_layer_table *layers = corral_layer_table_beside(tables[i]);
         CU_ASSERT_STRING_EQUAL(layers->name, tables[i]->name);
         CU_ASSERT_PTR_NOT_NULL(layers->product);
+        CU_ASSERT_PTR_NOT_NULL(layers->relu);
         CU_ASSERT_EQUAL(holes(layers->cells, sizeof *layers->cells), 0);
     }
 }

@@ -79,7 +79,17 @@ typedef struct product_shape {
     const float *bias; // [columns]
     float *c;          // [rows, c_row]
     size_t c_row;
+    bool far; // c is larger than the cache: what the next tile goes on from is fetched ahead
 } product_shape;
+
+/// The rows from `m` on of the c that the next tile begins with.
+ALWAYS_INLINE void fetch_ahead(const int ROWS, const int COLUMNS, const product_shape *p, size_t m, size_t n)
+{
+    for (size_t r = m; r < m + ROWS && r < p->rows; r++) {
+        for (size_t line = 0; line < COLUMNS * LANES * sizeof(float); line += 64)
+            __builtin_prefetch((const char *)(p->c + r * p->c_row + n) + line, 1);
+    }
+}
 
 /// Rows of one panel of COLUMNS vectors, beginning at column `n`: tiles of 12, 8, 6, 4, 2 and 1 rows, as many
 /// at a time as MOST allows.
@@ -92,6 +102,7 @@ ALWAYS_INLINE void panel(const int MOST, const int COLUMNS, const start START, c
     if (ROWS <= MOST) {                                                                                      \
         for (; m + ROWS <= p->rows; m += ROWS) {                                                             \
             const strided a = {p->a.at + m * a_row, p->a.row, p->a.step};                                    \
+            if (p->far) fetch_ahead(ROWS, COLUMNS, p, m + ROWS, n);                                          \
             tile(ROWS, COLUMNS, START, CONTIGUOUS, p->depth, a, p->b + n, p->b_step,                         \
                  START == FROM_BIAS ? p->bias + n : NULL, p->c + m * p->c_row + n, p->c_row, last);          \
         }                                                                                                    \
@@ -130,6 +141,55 @@ ALWAYS_INLINE void product(const start START, const bool CONTIGUOUS, const produ
 
 // Rows that are taken together, so that what one panel of columns left in the cache serves the next one.
 enum { ROW_BLOCK = 96 };
+
+// --- a large right operand --------------------------------------------------------------------------------
+//
+// A panel of b whose rows lie kilobytes apart falls into few sets of the cache and a page for each row, and
+// all rows' tiles read it again. So it is copied, a part of its depth at a time, to where it lies together.
+
+enum { PANEL_WIDTH = WIDE_COLUMNS * LANES, PANEL_DEPTH = 128, LARGE = 1 << 18, PANEL_ROWS = 16 };
+
+/// Whether copies of b are worth their while: it is larger than an inner cache, and read often enough.
+static bool is_large(const product_shape *p)
+{
+    return p->depth * p->columns >= LARGE && p->rows >= PANEL_ROWS;
+}
+
+ALWAYS_INLINE void copy_panel(size_t depth, const float *b, size_t b_step, float *panel)
+{
+    enum { AHEAD = 16 };
+    for (size_t k = 0; k < depth; k++, b += b_step, panel += PANEL_WIDTH) {
+        for (size_t line = 0; line < PANEL_WIDTH * sizeof(float); line += 64)
+            __builtin_prefetch((const char *)b + AHEAD * b_step * sizeof(float) + line);
+        for (int i = 0; i < WIDE_COLUMNS; i++)
+            store(panel + i * LANES, load(b + i * LANES));
+    }
+}
+
+/// c += a b with b in panels: the chains go on from part to part of the depth.
+static void product_in_panels(const product_shape *p)
+{
+    float copy[PANEL_DEPTH * PANEL_WIDTH] __attribute__((aligned(64)));
+    product_shape part = *p;
+    size_t n = 0;
+    part.b = copy;
+    part.b_step = PANEL_WIDTH;
+    for (; n + PANEL_WIDTH <= p->columns; n += PANEL_WIDTH) {
+        part.c = p->c + n;
+        for (size_t k = 0; k < p->depth; k += part.depth) {
+            part.depth = p->depth - k < PANEL_DEPTH ? p->depth - k : PANEL_DEPTH;
+            part.a.at = p->a.at + k * p->a.step;
+            copy_panel(part.depth, p->b + k * p->b_step + n, p->b_step, copy);
+            panel(WIDE_ROWS, WIDE_COLUMNS, FROM_RESULT, false, &part, 0, LANES);
+        }
+    }
+    if (n == p->columns) return;
+    part = *p;
+    part.columns = p->columns - n;
+    part.b = p->b + n;
+    part.c = p->c + n;
+    product(FROM_RESULT, false, &part);
+}
 
 // --- few outputs
 // --------------------------------------------------------------------------------------------
@@ -190,6 +250,12 @@ enum { DEPTH_BLOCK = 256 };
 /// The chains go on from what is in y: the same bits.
 static void linear_block(const product_shape *whole)
 {
+    if (is_large(whole)) {
+        for (size_t r = 0; r < whole->rows; r++)
+            memcpy(whole->c + r * whole->c_row, whole->bias, whole->columns * sizeof(float));
+        product_in_panels(whole);
+        return;
+    }
     product_shape part = *whole;
     part.depth = whole->depth < DEPTH_BLOCK || whole->rows <= NARROW_ROWS ? whole->depth : DEPTH_BLOCK;
     product(FROM_BIAS, false, &part);
@@ -242,10 +308,14 @@ static void linear_grad_input(size_t rows, size_t in_features, size_t out_featur
             .c = dx + r * in_features,
             .c_row = in_features,
         };
-        if (adds)
+        if (is_large(&shape)) {
+            if (!adds) memset(shape.c, 0, shape.rows * in_features * sizeof(float));
+            product_in_panels(&shape);
+        } else if (adds) {
             product(FROM_RESULT, false, &shape);
-        else
+        } else {
             product(FROM_ZERO, false, &shape);
+        }
     }
 }
 
@@ -286,6 +356,7 @@ static void add_weight_grad(size_t rows, size_t in_features, size_t out_features
         .b_step = in_features,
         .c = dw,
         .c_row = in_features,
+        .far = in_features * out_features >= LARGE,
     };
     product(FROM_RESULT, true, &shape);
 }

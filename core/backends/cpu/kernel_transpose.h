@@ -22,14 +22,28 @@ ALWAYS_INLINE void transpose_quad(const float *from, size_t from_row, float *to,
     *(quad_in_memory *)(to + 3 * to_row) = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
 }
 
+enum { TRANSPOSE_BLOCK = 16 }; // floats of a cache line
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 /// to[c, r] = from[r, c]
 static void transpose(size_t rows, size_t columns, const float *from, size_t from_row, float *to,
                       size_t to_row)
 {
     const size_t whole_rows = rows / 4 * 4, whole_columns = columns / 4 * 4;
-    for (size_t r = 0; r < whole_rows; r += 4) {
-        for (size_t c = 0; c < whole_columns; c += 4) {
-            transpose_quad(from + r * from_row + c, from_row, to + c * to_row + r, to_row);
+    // Block by block, so that each line of either side is read or written at once: the lines of a column lie
+    // to_row apart, which may be few sets of a cache.
+    for (size_t r0 = 0; r0 < whole_rows; r0 += TRANSPOSE_BLOCK) {
+        for (size_t c0 = 0; c0 < whole_columns; c0 += TRANSPOSE_BLOCK) {
+            const size_t r_end = least(whole_rows, r0 + TRANSPOSE_BLOCK);
+            const size_t c_end = least(whole_columns, c0 + TRANSPOSE_BLOCK);
+            for (size_t c = c0; c < c_end; c += 4) {
+                for (size_t r = r0; r < r_end; r += 4)
+                    transpose_quad(from + r * from_row + c, from_row, to + c * to_row + r, to_row);
+            }
         }
     }
     for (size_t r = 0; r < rows; r++) {

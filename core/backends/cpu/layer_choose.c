@@ -13,9 +13,16 @@ typedef float real;
 
 extern const corral_cell_table corral_cell_table_portable;
 
+static void plain_relu(size_t count, float *y)
+{
+    for (size_t i = 0; i < count; i++)
+        y[i] = y[i] > 0 || y[i] != y[i] ? y[i] : 0;
+}
+
 static const corral_layer_table portable = {
     .name = "portable",
     .product = plain_product,
+    .relu = plain_relu,
     .cells = &corral_cell_table_portable,
 };
 

@@ -42,6 +42,8 @@ typedef struct corral_cell_table {
 typedef struct corral_layer_table {
     const char *name; // of the table in backend.h that it stands beside
     void (*product)(const corral_product *product);
+    /// y > 0 ? y : 0; NaN stays.
+    void (*relu)(size_t count, float *y);
     const corral_cell_table *cells;
 } corral_layer_table;
 

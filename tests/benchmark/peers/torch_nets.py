@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright (c) 2026 The Corral authors
-"""The networks of nets_bench.c in PyTorch: torch_nets.py NET ROWS THREADS SECONDS eager|compiled
+"""The networks of nets.h in PyTorch: torch_nets.py NET ROWS THREADS SECONDS eager|compiled
 
 Prints {"us": ...}, the best of many short slices, as there. Losses are written with PyTorch's own functions; Adam is the fused one.
 """
@@ -29,10 +29,36 @@ class Net(nn.Module):
         return self.head(h), self.value(h) if self.value is not None else None
 
 
-ppo = name.startswith("ppo")
-net = Net(4, 64, 2, nn.Tanh, True) if ppo else Net(376, 256, 17, nn.ReLU, False)
+class Nature(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Conv2d(4, 32, 8, 4), nn.ReLU(), nn.Conv2d(32, 64, 4, 2), nn.ReLU(), nn.Conv2d(64, 64, 3, 1), nn.ReLU(),
+            nn.Flatten(), nn.Linear(3136, 512), nn.ReLU(), nn.Linear(512, 6))
+
+    def forward(self, x):
+        return self.layers(x), None
+
+
+class Memory(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(128, 128, batch_first=True)
+        self.head = nn.Linear(128, 6)
+
+    def forward(self, x):
+        return self.head(self.lstm(x)[0].reshape(-1, 128)), None
+
+
+ppo, humanoid = name.startswith("ppo"), name.startswith("humanoid")
+if ppo or humanoid:
+    net = Net(4, 64, 2, nn.Tanh, True) if ppo else Net(376, 256, 17, nn.ReLU, False)
+    x = torch.randn(rows, 4 if ppo else 376)
+elif name.startswith("cnn"):
+    net, x = Nature(), torch.randn(rows, 4, 84, 84)
+else:
+    net, x = Memory(), torch.randn(max(rows // 16, 1), min(rows, 16), 128)
 optimizer = torch.optim.Adam(net.parameters(), lr=1e-4, fused=True)
-x = torch.randn(rows, 4 if ppo else 376)
 target = torch.randn(rows, 17)
 action = torch.arange(rows) % 2
 old_log_prob, advantage, value_target = torch.full((rows,), -0.7), torch.randn(rows), torch.randn(rows)
@@ -40,8 +66,10 @@ old_log_prob, advantage, value_target = torch.full((rows,), -0.7), torch.randn(r
 
 def loss_of(inputs):
     out, value = net(inputs)
-    if not ppo:
+    if humanoid:
         return F.mse_loss(out, target)
+    if not ppo:
+        return F.huber_loss(out.gather(1, action[:, None])[:, 0], value_target)
     log_probs = F.log_softmax(out, dim=1)
     ratio = (log_probs.gather(1, action[:, None])[:, 0] - old_log_prob).exp()
     surrogate = torch.min(ratio * advantage, ratio.clamp(0.8, 1.2) * advantage).mean()
@@ -56,6 +84,8 @@ loss = torch.compile(loss_of) if mode == "compiled" else loss_of
 def learn():
     optimizer.zero_grad(set_to_none=True)
     loss(x).backward()
+    if name.endswith("-gradient"):
+        return
     if ppo:
         nn.utils.clip_grad_norm_(net.parameters(), 0.5)
     optimizer.step()

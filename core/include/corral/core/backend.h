@@ -49,7 +49,7 @@ typedef struct corral_backend {
     void (*adam)(size_t count, float *weight, const float *grad, float *first, float *second, float scale,
                  float beta1, float beta2, float step_size, float second_correction_sqrt, float epsilon);
     /// total[i] = the sum of lane[i] over 1 .. CORRAL_BACKEND_LANES lanes in a fixed tree;
-    /// returns the sum of squares of `total`, in f64.
+    /// returns the sum of squares of `total`, in f64. `total` may be one of the lanes.
     double (*sum_lanes)(size_t count, size_t lane_count, float *const *lanes, float *total);
 } corral_backend;
 
@@ -59,6 +59,11 @@ const corral_backend *corral_backend_cpu(void);
 
 /// Every table that this machine can run, the portable one first: for tests and benchmarks.
 size_t corral_backend_list(const corral_backend **out_tables, size_t limit);
+
+/// The limit beside which figures of products are worth something: independent fused multiply-adds in
+/// registers, on `threads` threads at once, in GFLOP/s. The best of `rounds` probes of about ten
+/// milliseconds; 0 where there are no threads to be had.
+double corral_cpu_peak_gflops(unsigned threads, unsigned rounds);
 
 #ifdef __cplusplus
 }

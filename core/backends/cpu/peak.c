@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright (c) 2026 The Corral authors
 
-/// The machine's peak: twelve chains of multiply-adds per thread, in the widest vectors that the processor
-/// has.
-#include "bench.h"
+// The machine's peak: twelve chains of multiply-adds per thread, in the widest vectors that the processor
+// has. They stay in registers, and hide each other's latency.
+
+#include "corral/core/backend.h"
 
 #include "corral/base/clock.h"
 #include "corral/base/threads.h"
@@ -71,14 +72,19 @@ static void spin_one(void *context, size_t index, unsigned thread)
     run->sink[index % 256] = run->spin();
 }
 
-double bench_peak_gflops(unsigned threads)
+double corral_cpu_peak_gflops(unsigned threads, unsigned rounds)
 {
     corral_team *team;
     if (corral_team_create(threads, &team) != CORRAL_OK) return 0;
     peak_run run = {.spin = choose()};
-    const int64_t start = corral_now_ns();
-    corral_team_run(team, threads, spin_one, &run);
-    const double seconds = (double)(corral_now_ns() - start) * 1e-9;
+    double best = 0.0;
+    for (unsigned i = 0; i < rounds; i++) {
+        const int64_t start = corral_now_ns();
+        corral_team_run(team, threads, spin_one, &run);
+        const double rate =
+            2.0 * LANES * CHAINS * (double)ROUNDS * threads / (double)(corral_now_ns() - start);
+        if (rate > best) best = rate;
+    }
     corral_team_destroy(team);
-    return 2.0 * LANES * CHAINS * (double)ROUNDS * threads / seconds * 1e-9;
+    return best;
 }
