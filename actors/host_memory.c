@@ -7,7 +7,7 @@
 /// reclaimed, so that is added back. A group's parents limit it too, so each of them is asked. Inside a
 /// container the path that the kernel reports may not exist below the mount: the mount's own root, asked
 /// last, is then the container's group.
-#include "host_memory.h"
+#include "corral/actors/host_memory.h"
 
 #include <stdbool.h>
 #include <stdio.h>

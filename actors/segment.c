@@ -7,7 +7,7 @@
 /// mapping of it.
 #include "corral/actors/segment.h"
 
-#include "host_memory.h"
+#include "corral/actors/host_memory.h"
 
 #include <errno.h>
 #include <fcntl.h>

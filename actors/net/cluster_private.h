@@ -27,7 +27,7 @@ typedef struct cluster_site {
     struct corral_cluster *cluster;
     uint32_t node; // 0: not known yet, or a conversation with the head alone
     corral_channel channel;
-    bool gone, refused; // refused: its TLS does not take us, or we do not take it
+    bool gone, refused;     // refused: its TLS does not take us, or we do not take it
     char reason[TEXT_SIZE]; // why
 } cluster_site;
 

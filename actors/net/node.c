@@ -174,6 +174,7 @@ static int wait_ms(const node *n, int64_t now_ns)
     int64_t next = node_groups_next_wake(n);
     if (node_hub_next_wake(n) < next) next = node_hub_next_wake(n);
     if (n->exchange == NULL && n->network_at_ns < next) next = n->network_at_ns;
+    if (node_has_workers(n) && n->memory_at_ns < next) next = n->memory_at_ns;
     if (next <= now_ns) return 0;
     const int64_t left = (next - now_ns + CORRAL_MILLISECOND - 1) / CORRAL_MILLISECOND;
     return left < 1000 ? (int)left : 1000;
@@ -188,6 +189,7 @@ static void run_once(node *n)
     node_groups_wake(n, now);
     if (node_hub_next_wake(n) <= now) node_hub_turn(n);
     node_sessions_sweep(n);
+    if (node_has_workers(n)) node_memory_check(n, now);
     node_beat(n);
     if (n->exchange == NULL && !n->stopping && (count == 0 || n->network_at_ns == 0) &&
         now >= n->network_at_ns && start_network(n) != CORRAL_OK) {

@@ -168,7 +168,8 @@ void node_actor_start(node_actor *actor)
 {
     node *n = actor->group->session->node;
     actor->incarnation = (uint64_t)n->id << 40 | ++n->last_incarnation;
-    actor->error[0] = actor->tail[0] = '\0';
+    actor->error[0] = actor->tail[0] = actor->how[0] = '\0';
+    actor->started_ns = corral_now_ns();
     actor->tail_size = 0;
     actor_ends ends;
     corral_status status = open_ends(actor, &ends);
@@ -258,8 +259,11 @@ void node_actor_exited(node *n, const corral_spawner_exit *exit_info)
 {
     node_actor *actor = find_pid(n, exit_info->pid);
     if (actor == NULL) return;
-    char how[128], where[NODE_TEXT_SIZE] = "";
-    describe_exit(exit_info->status, how, sizeof how);
+    char how[NODE_HOW_SIZE], where[NODE_TEXT_SIZE] = "";
+    if (actor->how[0] != '\0')
+        snprintf(how, sizeof how, "%s", actor->how);
+    else
+        describe_exit(exit_info->status, how, sizeof how);
     if (actor->life != NULL) {
         node_relay_receive(actor); // the blocks that it filled before
         corral_peer_beacon(actor->life->peer, where, sizeof where);

@@ -24,6 +24,7 @@ static const char usage[] =
     "  --gpus N             GPUs offered (default: those that the driver shows this process)\n"
     "  --resources LIST     more of what is offered to tasks and actors: licence=2,camera=1\n"
     "  --store MIB          shared memory for objects (default: 30 % of what is free)\n"
+    "  --memory MIB         what workers may hold together (default: what host and control groups leave)\n"
     "  --worker PROGRAM     the worker program (default: corral-worker beside this one)\n"
     "  --tls DIR            speak TLS with this host's certificate, a folder of `corral certs` (CORRAL_TLS)\n"
     "  --insecure           allow an address that is not loopback without TLS\n"
@@ -73,6 +74,7 @@ int main(int argc, char **argv)
         GPUS,
         RESOURCES,
         STORE,
+        MEMORY,
         WORKER,
         TLS,
         INSECURE,
@@ -89,6 +91,7 @@ int main(int argc, char **argv)
         {"gpus", required_argument, NULL, GPUS},
         {"resources", required_argument, NULL, RESOURCES},
         {"store", required_argument, NULL, STORE},
+        {"memory", required_argument, NULL, MEMORY},
         {"worker", required_argument, NULL, WORKER},
         {"tls", required_argument, NULL, TLS},
         {"insecure", no_argument, NULL, INSECURE},
@@ -143,6 +146,11 @@ int main(int argc, char **argv)
             if (!parse_number(optarg, &config.store_bytes))
                 return bad_input("--store: not a number of MiB: ", optarg);
             config.store_bytes *= 1 << 20;
+            break;
+        case MEMORY:
+            if (!parse_number(optarg, &config.memory_bytes))
+                return bad_input("--memory: not a number of MiB: ", optarg);
+            config.memory_bytes *= 1 << 20;
             break;
         case EMBEDDED:
             if (!parse_number(optarg, &fd)) return bad_input("--embedded-fd: not a descriptor: ", optarg);

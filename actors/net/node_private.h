@@ -52,7 +52,7 @@ typedef struct node_life {
     struct node_deferred *deferred; // leases that wait for a block
 } node_life;
 
-enum { NODE_TAIL_SIZE = 2048, NODE_TEXT_SIZE = 1024 };
+enum { NODE_TAIL_SIZE = 2048, NODE_TEXT_SIZE = 1024, NODE_HOW_SIZE = 320 };
 
 typedef struct node_actor {
     node_group *group;
@@ -65,6 +65,8 @@ typedef struct node_actor {
     bool down;
     node_life *life; // relayed and running
     node_watch peer_watch, stderr_watch;
+    int64_t started_ns;
+    char how[NODE_HOW_SIZE];    // why its node killed it; ""
     char error[NODE_TEXT_SIZE]; // what it said itself
     char tail[NODE_TAIL_SIZE];  // the end of its standard error
     size_t tail_size;
@@ -118,6 +120,8 @@ struct node {
     char address[128]; // advertised
     char host[40];
     double slots, gpus;
+    uint64_t memory_floor; // less than this may not be left; 0: not known yet
+    int64_t memory_at_ns;  // when the monitor asks again
     corral_tls tls;
     char token[CORRAL_TOKEN_SIZE], cluster[CORRAL_TOKEN_SIZE];
     uint32_t id;
@@ -183,6 +187,10 @@ void node_actor_exited(node *n, const corral_spawner_exit *exit_info);
 void node_actor_read_stderr(node_actor *actor);
 void node_actor_wake(node_actor *actor);
 void node_actor_progress(node_actor *actor); // it has given a fragment
+
+// node_memory.c: ends a worker before the kernel ends somebody
+void node_memory_check(node *n, int64_t now_ns);
+bool node_has_workers(const node *n);
 
 // node_relay.c: actors whose consumer is this node
 CORRAL_MUST_USE corral_status node_relay_open(node_actor *actor, int socket, int segment_fd);

@@ -3,7 +3,7 @@
 
 #include "hub_private.h"
 
-#include "../host_memory.h"
+#include "corral/actors/host_memory.h"
 
 #include "corral/base/clock.h"
 

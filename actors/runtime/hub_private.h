@@ -159,6 +159,8 @@ struct hub_worker {
     bool has_grant, blocked, resuming, ending;
     bool counted;       // among the hub's task_workers
     int64_t kill_at_ns; // ending: when patience ends; 0: never
+    int64_t started_ns;
+    char doom[320]; // why it was killed, where that is not its own doing; ""
 };
 
 /// Calls of one client, in order.

@@ -59,6 +59,7 @@ static corral_status start_worker(corral_hub *hub, hub_job *job, hub_worker **ou
         free(worker);
         return status;
     }
+    worker->started_ns = corral_now_ns();
     worker->job = job;
     worker->client->job = job;
     worker->client->worker = worker;
@@ -135,14 +136,16 @@ int64_t hub_workers_next_wake(const corral_hub *hub)
 
 static void describe_exit(const hub_worker *worker, int status, char *text, size_t size)
 {
-    if (WIFSIGNALED(status))
+    if (worker->doom[0] != '\0')
+        snprintf(text, size, "%d %s", (int)worker->pid, worker->doom);
+    else if (WIFSIGNALED(status))
         snprintf(text, size, "%d was killed by signal %d (%s)", (int)worker->pid, WTERMSIG(status),
                  strsignal(WTERMSIG(status)));
     else
         snprintf(text, size, "%d exited with %d", (int)worker->pid, WEXITSTATUS(status));
 }
 
-static void task_lost(corral_hub *hub, hub_task *task, const char *how)
+static void task_lost(corral_hub *hub, hub_task *task, corral_status status, const char *how)
 {
     char why[HUB_TEXT_SIZE];
     if (task->cancelled) {
@@ -155,7 +158,7 @@ static void task_lost(corral_hub *hub, hub_task *task, const char *how)
         hub_task_requeue(hub, task);
     } else {
         snprintf(why, sizeof why, "%s: its process %s", task->result->made_by, how);
-        hub_task_fail(hub, task, CORRAL_ERROR_LOST, why);
+        hub_task_fail(hub, task, status, why);
     }
 }
 
@@ -184,7 +187,8 @@ bool corral_hub_exited(corral_hub *hub, const corral_spawner_exit *exit_info)
         link = &(*link)->next;
     hub_worker *worker = *link;
     if (worker == NULL) return false;
-    char how[256];
+    char how[400];
+    const corral_status status = worker->doom[0] != '\0' ? CORRAL_ERROR_NO_MEMORY : CORRAL_ERROR_LOST;
     describe_exit(worker, exit_info->status, how, sizeof how);
     if (worker->client != NULL) hub_client_receive(hub, worker->client, SIZE_MAX); // what it said before
     for (link = &hub->workers; *link != worker; link = &(*link)->next) {
@@ -203,7 +207,7 @@ bool corral_hub_exited(corral_hub *hub, const corral_spawner_exit *exit_info)
     if (actor != NULL)
         hub_actor_process_gone(hub, actor, how);
     else if (task != NULL)
-        task_lost(hub, task, how);
+        task_lost(hub, task, status, how);
     job->workers--;
     hub_job_free_if_over(hub, job);
     if (hub->dispatching) hub_dispatch(hub);

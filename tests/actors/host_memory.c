@@ -4,7 +4,7 @@
 /// What memory is left, from files as the kernel writes them.
 #include "test.h"
 
-#include "../../actors/host_memory.h"
+#include "corral/actors/host_memory.h"
 
 #include "corral/base/file.h"
 

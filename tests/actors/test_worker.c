@@ -139,6 +139,17 @@ static void claim(uint64_t tag, uint64_t length)
     if (write(CORRAL_ACTOR_SOCKET_FD, &lie, sizeof lie) < 0) _exit(9);
 }
 
+// 64 MiB that are really there, for as long as it lives.
+static void hog(void)
+{
+    enum { SIZE = 64 << 20 };
+    if (mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0) ==
+        MAP_FAILED)
+        _exit(9);
+    for (;;)
+        pause();
+}
+
 static corral_status crash_fill(void *self, const void *request, size_t request_size, void *block,
                                 size_t capacity, size_t *out_length)
 {
@@ -156,6 +167,7 @@ static corral_status crash_fill(void *self, const void *request, size_t request_
     if (strcmp(what, "hang") == 0)
         for (;;)
             pause();
+    if (strcmp(what, "hog") == 0) hog();
     if (strcmp(what, "error") == 0)
         return corral_fail(CORRAL_ERROR_ENVIRONMENT, "maze: no way out at step 17");
     if (strcmp(what, "family") == 0) test_fork_stubborn_family();

@@ -147,6 +147,40 @@ static void two_nodes_share_the_work(void)
     rig_end();
 }
 
+// Of two workers the younger goes, is started again, and its driver hears why.
+static void a_node_short_of_memory_ends_its_youngest_worker(void)
+{
+    rig_begin();
+    const char *const arguments[] = {TEST_NODE, "--head", "--slots", "2", "--memory", "100", NULL};
+    char line[256], address[64];
+    const pid_t head = rig_start(arguments, line, sizeof line);
+    CU_ASSERT_EQUAL_FATAL(sscanf(line, "head at %63[^,],", address), 1);
+    const corral_cluster_config at = cluster_at(address);
+    const corral_group_config with = rig_group("crash", 2);
+    corral_cluster *cluster = NULL;
+    corral_group *group = NULL;
+    corral_group_event event;
+    TEST_OK(corral_cluster_connect(&at, &cluster));
+    TEST_OK(corral_group_create(cluster, &with, &group));
+    for (unsigned ready = 0; ready < 2; ready += event.kind == CORRAL_GROUP_ACTOR_READY)
+        TEST_OK(corral_group_next(group, 10 * CORRAL_SECOND, &event));
+    TEST_OK(corral_group_lease(group, 0, 1, "hog", 3)); // one is within the limit
+    TEST_FAILS(corral_group_next(group, CORRAL_SECOND, &event), CORRAL_ERROR_EMPTY, "");
+    TEST_OK(corral_group_lease(group, 1, 2, "hog", 3));
+    TEST_OK(corral_group_next(group, 10 * CORRAL_SECOND, &event));
+    CU_ASSERT_EQUAL(event.kind, CORRAL_GROUP_ACTOR_LOST);
+    CU_ASSERT_EQUAL(event.actor, 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(event.reason, "was ended by its node's memory monitor, holding "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(event.reason, ", and --memory allows 100"));
+    TEST_OK(corral_group_next(group, 10 * CORRAL_SECOND, &event));
+    CU_ASSERT_EQUAL(event.kind, CORRAL_GROUP_ACTOR_READY);
+    CU_ASSERT_EQUAL(event.actor, 1);
+    corral_group_destroy(group);
+    corral_cluster_disconnect(cluster);
+    rig_stop(head);
+    rig_end();
+}
+
 static void levels_that_differ_are_named(void)
 {
     rig_begin();
@@ -316,6 +350,8 @@ int main(void)
                         {"a killed actor comes back", a_killed_actor_comes_back},
                         {"a hanging actor far away is killed", a_hanging_actor_far_away_is_killed},
                         {"two nodes share the work", two_nodes_share_the_work},
+                        {"a node short of memory ends its youngest worker",
+                         a_node_short_of_memory_ends_its_youngest_worker},
                         {"levels that differ are named", levels_that_differ_are_named},
                         {"a node dies", a_node_dies},
                         {"a node dies and there is no room", a_node_dies_and_there_is_no_room},

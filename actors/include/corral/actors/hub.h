@@ -48,6 +48,20 @@ void corral_hub_turn(corral_hub *hub);
 int64_t corral_hub_next_wake_ns(const corral_hub *hub);
 /// False: that process was none of its workers.
 bool corral_hub_exited(corral_hub *hub, const corral_spawner_exit *exit_info);
+
+/// One of its processes, for who has to choose between them.
+typedef struct corral_hub_process {
+    pid_t pid;
+    int64_t started_ns; // CLOCK_MONOTONIC
+    bool again;         // what it does would be begun again
+    char what[160];     // "task \"resize\""
+} corral_hub_process;
+
+size_t corral_hub_processes(const corral_hub *hub, corral_hub_process *out_processes, size_t capacity);
+/// Whoever waits for it is told `how` it ended; a task that is not begun again ends with
+/// CORRAL_ERROR_NO_MEMORY.
+void corral_hub_kill(corral_hub *hub, pid_t pid, const char *how);
+
 /// What is there and what waits, as JSON text that the caller frees; NULL without memory.
 char *corral_hub_report(const corral_hub *hub);
 

@@ -21,6 +21,7 @@ typedef struct corral_node_config {
     double gpus;           // GPUs offered; < 0: those that the driver shows this process
     const char *resources; // more of what is offered: "licence=2,camera=1"; NULL: none
     double store_bytes;    // shared memory for objects; 0: 30 % of what is free
+    double memory_bytes;   // that its workers may hold together; 0: what host and control groups leave
     const char *worker;    // the worker program; NULL: corral-worker beside this program
     const char *token;     // NULL: as in corral_cluster_config; a head makes one
     const char *faults;    // see net/faults.h
