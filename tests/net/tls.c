@@ -20,9 +20,11 @@ static char *certs; // a folder with authorities a and b
 
 static char *in(const char *name)
 {
-    char *path = corral_format("%s/%s", certs, name);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(path);
-    return path; // few, and the process is short
+    static char paths[32][128]; // each good until 31 others have been asked for
+    static unsigned next;
+    char *path = paths[next++ % 32];
+    snprintf(path, sizeof paths[0], "%s/%s", certs, name);
+    return path;
 }
 
 static void begin(void)
