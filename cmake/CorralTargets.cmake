@@ -9,7 +9,9 @@ if(CORRAL_WERROR)
 endif()
 
 function(corral_compile_options target)
-  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:C>:${CORRAL_WARNINGS}>)
+  # A section for each function, so that a library may leave out what nobody calls.
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:C>:${CORRAL_WARNINGS}>
+    $<$<COMPILE_LANGUAGE:C>:-ffunction-sections> $<$<COMPILE_LANGUAGE:C>:-fdata-sections>)
   set_target_properties(${target} PROPERTIES C_STANDARD 17 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF
     POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET default)
   target_compile_definitions(${target} PRIVATE _GNU_SOURCE)
