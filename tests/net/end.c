@@ -96,7 +96,10 @@ static void the_only_agent(void)
     rig_open(&run, &cluster, &group);
     CU_ASSERT_TRUE(rig_until(&run, &run.fragments, 100, 10));
     pid_t agents[4];
-    const unsigned count = rig_find("corral-node", agents, 4); // and its spawner, a fork of it
+    unsigned count =
+        0; // it and its spawner, a fork of it; a worker is one, too, until it has become its program
+    for (int i = 0; i < 250 && (count = rig_find("corral-node", agents, 4)) != 2; i++)
+        corral_sleep_ns(20 * CORRAL_MILLISECOND);
     CU_ASSERT_EQUAL_FATAL(count, 2);
     const pid_t agent = agents[0] < agents[1] ? agents[0] : agents[1];
     kill(agent, SIGKILL);
