@@ -224,25 +224,31 @@ void corral_team_run(corral_team *team, size_t count,
     team->running = false;
 }
 
-// Signals go to the program's own threads: the members inherit a mask that blocks them all.
+// A thread inherits the mask of the one that starts it.
+corral_status corral_thread_start(pthread_t *out_thread, void *(*run)(void *context), void *context)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    int error = pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (error != 0)
+        return corral_fail_errno(CORRAL_ERROR_INVALID, error, "cannot block signals for a thread");
+    error = pthread_create(out_thread, NULL, run, context);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error == 0 ? CORRAL_OK : corral_fail_errno(CORRAL_ERROR_NO_MEMORY, error, "cannot start a thread");
+}
+
 static corral_status start_members(corral_team *team)
 {
     team->members = calloc(team->thread_count, sizeof *team->members);
     if (team->members == NULL) return corral_fail(CORRAL_ERROR_NO_MEMORY, "no memory for a team of threads");
-    sigset_t all, before;
-    sigfillset(&all);
-    int error = pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (error != 0) return corral_fail_errno(CORRAL_ERROR_INVALID, error, "cannot block signals for a team");
-    for (unsigned i = 0; i + 1 < team->thread_count && error == 0; i++) {
+    corral_status status = CORRAL_OK;
+    for (unsigned i = 0; i + 1 < team->thread_count && status == CORRAL_OK; i++) {
         team_member *member = &team->members[i];
         *member = (team_member){.team = team, .thread = i + 1};
-        error = pthread_create(&member->handle, NULL, member_main, member);
-        if (error == 0) team->started++;
+        status = corral_thread_start(&member->handle, member_main, member);
+        if (status == CORRAL_OK) team->started++;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error == 0) return CORRAL_OK;
-    return corral_fail_errno(CORRAL_ERROR_NO_MEMORY, error, "cannot start thread %u of a team of %u",
-                             team->started + 2, team->thread_count);
+    return corral_fail_within(status, "thread %u of a team of %u", team->started + 2, team->thread_count);
 }
 
 corral_status corral_team_create(unsigned thread_count, corral_team **out_team)

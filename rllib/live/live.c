@@ -300,14 +300,9 @@ static void *first_serve(void *context)
     return serve(l);
 }
 
-/// Signals are the program's to answer.
 static bool start_thread(live *l)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    l->threaded = pthread_create(&l->thread, NULL, first_serve, l) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    l->threaded = corral_thread_start(&l->thread, first_serve, l) == CORRAL_OK;
     return l->threaded;
 }
 

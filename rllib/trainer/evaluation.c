@@ -18,7 +18,6 @@
 #include "corral/base/file.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -125,18 +124,6 @@ static void *play(void *context)
     return NULL;
 }
 
-/// Signals are for the program's own threads.
-static corral_status start_thread(struct beside *b)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    b->running = pthread_create(&b->thread, NULL, play, b) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return b->running ? CORRAL_OK
-                      : corral_fail(CORRAL_ERROR_NO_MEMORY, "a thread to evaluate could not be started");
-}
-
 static corral_status begin(corral_trainer *trainer)
 {
     corral_status status = create_beside(trainer);
@@ -153,7 +140,10 @@ static corral_status begin(corral_trainer *trainer)
     state->pending_step = state->env_steps;
     if (status == CORRAL_OK && trainer->folder != NULL) status = snapshot_take(&b->at, trainer);
     tell_start(trainer);
-    return status == CORRAL_OK ? start_thread(b) : status;
+    if (status == CORRAL_OK)
+        status = corral_fail_within(corral_thread_start(&b->thread, play, b), "evaluation.workers");
+    b->running = status == CORRAL_OK;
+    return status;
 }
 
 corral_status trainer_evaluation_wait(corral_trainer *trainer)

@@ -10,6 +10,7 @@
 
 #include "corral/base/status.h"
 
+#include <pthread.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
@@ -32,11 +33,16 @@ unsigned corral_team_size(const corral_team *team);
 /// Joins the threads. NULL is fine.
 void corral_team_destroy(corral_team *team);
 
+/// Starts a thread in which all signals are blocked: they are for the program's own threads to answer.
+/// CORRAL_ERROR_NO_MEMORY where none can be started. Join it.
+CORRAL_MUST_USE corral_status corral_thread_start(pthread_t *out_thread, void *(*run)(void *context),
+                                                  void *context);
+
 /// Cores that this process may use: the smaller of its affinity mask and its cgroup's CPU quota, at least 1.
 unsigned corral_available_cores(void);
 
-/// GPUs that this process may use, by NVIDIA's driver; 0 where there is none. It forks: call it where that does
-/// no harm, before there are other threads.
+/// GPUs that this process may use, by NVIDIA's driver; 0 where there is none. It forks: call it where that
+/// does no harm, before there are other threads.
 unsigned corral_available_gpus(void);
 
 #ifdef __cplusplus
