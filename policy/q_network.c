@@ -83,6 +83,7 @@ void corral_policy_best(size_t rows, size_t actions, const float *worth, const u
 
 static size_t count_allowed(const uint8_t *mask, size_t actions)
 {
+    if (mask == NULL) return actions;
     size_t count = 0;
     for (size_t a = 0; a < actions; a++)
         count += allows(mask, a);

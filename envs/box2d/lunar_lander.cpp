@@ -368,6 +368,18 @@ const void *extension(const char *name)
     return std::strcmp(name, CORRAL_ENV_RENDER) == 0 ? &render : nullptr;
 }
 
+const void *extension_discrete(const char *name)
+{
+    static const corral_env_keys keys = {sizeof keys, keys_help, keys_discrete};
+    return std::strcmp(name, CORRAL_ENV_KEYS) == 0 ? &keys : extension(name);
+}
+
+const void *extension_continuous(const char *name)
+{
+    static const corral_env_keys keys = {sizeof keys, keys_help, keys_continuous};
+    return std::strcmp(name, CORRAL_ENV_KEYS) == 0 ? &keys : extension(name);
+}
+
 // --- description
 
 // The reference states bounds for all, 2 pi for the angle; a craft that spins or flies away goes beyond them.
@@ -391,7 +403,7 @@ const corral_env_single discrete = {sizeof(lander), init_discrete, finish, reset
 const corral_env_single continuous = {sizeof(lander), init_continuous, finish, reset, step_continuous};
 
 corral_env_type describe(const char *id, const char *summary, const corral_space *action,
-                         const corral_env_single *single)
+                         const corral_env_single *single, const void *(*abilities)(const char *name))
 {
     corral_env_type type = {};
     type.size = sizeof type;
@@ -404,38 +416,21 @@ corral_env_type describe(const char *id, const char *summary, const corral_space
     type.reward_threshold = 200;
     type.render_fps = frames_per_second;
     type.single = single;
-    type.extension = extension;
+    type.extension = abilities;
     return type;
-}
-
-const void *extension_discrete(const char *name)
-{
-    static const corral_env_keys keys = {sizeof keys, keys_help, keys_discrete};
-    return std::strcmp(name, CORRAL_ENV_KEYS) == 0 ? &keys : extension(name);
-}
-
-const void *extension_continuous(const char *name)
-{
-    static const corral_env_keys keys = {sizeof keys, keys_help, keys_continuous};
-    return std::strcmp(name, CORRAL_ENV_KEYS) == 0 ? &keys : extension(name);
 }
 
 } // namespace
 
 corral_env_type box2d_lunar_lander()
 {
-    corral_env_type type =
-        describe("LunarLander-v3", "land softly between the flags: nothing, left, main or right engine",
-                 &engines, &discrete);
-    type.extension = extension_discrete;
-    return type;
+    return describe("LunarLander-v3", "land softly between the flags: nothing, left, main or right engine",
+                    &engines, &discrete, extension_discrete);
 }
 
 corral_env_type box2d_lunar_lander_continuous()
 {
-    corral_env_type type =
-        describe("LunarLanderContinuous-v3", "land softly between the flags: power of main and side engines",
-                 &powers, &continuous);
-    type.extension = extension_continuous;
-    return type;
+    return describe("LunarLanderContinuous-v3",
+                    "land softly between the flags: power of main and side engines", &powers, &continuous,
+                    extension_continuous);
 }

@@ -188,22 +188,27 @@ static const corral_env_batch_functions functions = {NULL, destroy, reset, step}
 
 // --- abilities
 
+/// What the inner type's abilities know this row by.
+static void *inner_handle_of(const wrapped *b, uint32_t index, uint32_t *out_index)
+{
+    uint32_t row;
+    const corral_rules *inner = inner_of(b, index, &row);
+    return corral_rules_handle(inner, row, out_index);
+}
+
 static void save(const void *handle, uint32_t index, void *out_state)
 {
     const wrapped *b = handle;
     memcpy(out_state, memory_of(b, index), b->w->memory);
-    uint32_t row, inner_index;
-    const corral_rules *inner = inner_of(b, index, &row);
-    const void *inner_handle = corral_rules_handle(inner, row, &inner_index);
-    b->w->inner_state->save(inner_handle, inner_index, (char *)out_state + b->w->memory);
+    const void *inner_handle = inner_handle_of(b, index, &index);
+    b->w->inner_state->save(inner_handle, index, (char *)out_state + b->w->memory);
 }
 
 static int32_t load(void *handle, uint32_t index, const void *state)
 {
     wrapped *b = handle;
-    uint32_t row, inner_index;
-    const corral_rules *inner = inner_of(b, index, &row);
-    void *inner_handle = corral_rules_handle(inner, row, &inner_index);
+    uint32_t inner_index;
+    void *inner_handle = inner_handle_of(b, index, &inner_index);
     const int32_t result =
         b->w->inner_state->load(inner_handle, inner_index, (const char *)state + b->w->memory);
     if (result == 0) memcpy(memory_of(b, index), state, b->w->memory);
@@ -213,37 +218,29 @@ static int32_t load(void *handle, uint32_t index, const void *state)
 static uint32_t draw(const void *handle, uint32_t index, corral_draw *out_items, uint32_t limit)
 {
     const wrapped *b = handle;
-    uint32_t row, inner_index;
-    const corral_rules *inner = inner_of(b, index, &row);
-    const void *inner_handle = corral_rules_handle(inner, row, &inner_index);
-    return b->w->inner_render->draw(inner_handle, inner_index, out_items, limit);
+    const void *inner_handle = inner_handle_of(b, index, &index);
+    return b->w->inner_render->draw(inner_handle, index, out_items, limit);
 }
 
 static void allowed(const void *handle, uint32_t index, uint8_t *out_allowed)
 {
     const wrapped *b = handle;
-    uint32_t row, inner_index;
-    const corral_rules *inner = inner_of(b, index, &row);
-    const void *inner_handle = corral_rules_handle(inner, row, &inner_index);
-    b->w->inner_mask->mask(inner_handle, inner_index, out_allowed);
+    const void *inner_handle = inner_handle_of(b, index, &index);
+    b->w->inner_mask->mask(inner_handle, index, out_allowed);
 }
 
 static void info(const void *handle, uint32_t index, double *out_values)
 {
     const wrapped *b = handle;
-    uint32_t row, inner_index;
-    const corral_rules *inner = inner_of(b, index, &row);
-    const void *inner_handle = corral_rules_handle(inner, row, &inner_index);
-    b->w->inner_info->info(inner_handle, inner_index, out_values);
+    const void *inner_handle = inner_handle_of(b, index, &index);
+    b->w->inner_info->info(inner_handle, index, out_values);
 }
 
 static void play_by_keys(const void *handle, uint32_t index, uint32_t held, const corral_env_rows *out_action)
 {
     const wrapped *b = handle;
-    uint32_t row, inner_index;
-    const corral_rules *inner = inner_of(b, index, &row);
-    const void *inner_handle = corral_rules_handle(inner, row, &inner_index);
-    b->w->inner_keys->action(inner_handle, inner_index, held, out_action);
+    const void *inner_handle = inner_handle_of(b, index, &index);
+    b->w->inner_keys->action(inner_handle, index, held, out_action);
 }
 
 static const double *plain_reward(const void *handle)
