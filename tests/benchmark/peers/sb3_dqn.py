@@ -3,25 +3,10 @@
 """Stable-Baselines3's DQN on CartPole-v1 with the settings of RL Baselines3 Zoo. See common.py."""
 import torch
 from stable_baselines3 import DQN
-from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.env_util import make_vec_env
 
 import common
-
-
-class StopWhenFinished(BaseCallback):
-    """A rollout starts where an update has ended; only a step may stop the training."""
-
-    def __init__(self, meter):
-        super().__init__()
-        self.meter = meter
-        self.is_finished = False
-
-    def _on_rollout_start(self):
-        self.is_finished = self.meter.finished(self.num_timesteps)
-
-    def _on_step(self):
-        return not self.is_finished
+from sb3_stop import StopWhenFinished
 
 
 def main():
