@@ -52,7 +52,13 @@ CORRAL_MUST_USE corral_status cli_parse(const cli_command *command, int argc, ch
 /// A whole number within low..high from a flag's value.
 CORRAL_MUST_USE corral_status cli_number(const char *flag, const char *text, long long low, long long high,
                                          long long *out_value);
-/// What --tls said, for all that this process dials: it becomes CORRAL_TLS. NULL is fine.
+/// The flag --tls of what talks to a cluster; `variable` gets the folder.
+#define CLI_TLS(variable)                                                                                    \
+    {                                                                                                        \
+        "--tls", "DIR", "A folder of `corral certs`, where the cluster speaks TLS (CORRAL_TLS)", (variable), \
+            NULL, NULL                                                                                       \
+    }
+/// What it said, for all that this process dials: it becomes CORRAL_TLS. NULL is fine.
 void cli_use_tls(const char *folder);
 /// "corral: SENTENCE" on standard error; returns `code`.
 int cli_fail(int code);

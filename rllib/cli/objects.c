@@ -55,9 +55,7 @@ static int run(const cli_command *self, int argc, char **argv)
     bool json = false, help;
     const cli_flag flags[] = {{"--cluster", "HOST:PORT",
                                "The node; without it the head that runs on this host", &cluster, NULL, NULL},
-                              {"--tls", "DIR",
-                               "A folder of `corral certs`, where the cluster speaks TLS (CORRAL_TLS)", &tls,
-                               NULL, NULL},
+                              CLI_TLS(&tls),
                               {"--json", NULL, "One JSON object, with tasks and actors", NULL, &json, NULL},
                               {0}};
     cli_words words;

@@ -27,8 +27,7 @@ static int run(const cli_command *self, int argc, char **argv)
     const cli_flag flags[] = {
         {"--local", NULL, "Everything in this process and thread, for a debugger", NULL, &config.local, NULL},
         {"--cluster", "HOST:PORT", "The head; without it an agent of its own", &config.address, NULL, NULL},
-        {"--tls", "DIR", "A folder of `corral certs`, where the cluster speaks TLS (CORRAL_TLS)", &tls, NULL,
-         NULL},
+        CLI_TLS(&tls),
         {"--cpus", "N", "What an agent of its own offers (the cores)", &cpus, NULL, NULL},
         {"--gpus", "N", "The same, GPUs (0)", &gpus, NULL, NULL},
         {"--store", "MIB", "Its shared memory for objects (30 % of what is free)", &store, NULL, NULL},

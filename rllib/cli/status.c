@@ -56,7 +56,7 @@ static void print_tables(const cJSON *root)
     {
         char slots[32];
         snprintf(slots, sizeof slots, "%g/%g", number_of(item, "used"), number_of(item, "slots"));
-        printf("%-18.18s %-22s %8.0f %10s %s\n", text_of(item, "id"), text_of(item, "address"),
+        printf("%-18.0f %-22s %8.0f %10s %s\n", number_of(item, "id"), text_of(item, "address"),
                number_of(item, "pid"), slots,
                cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(item, "alive")) ? "alive" : "lost");
     }
@@ -65,8 +65,8 @@ static void print_tables(const cJSON *root)
         printf("\n%-18s %-10s %-18s %8s %-10s %s\n", "ACTOR", "CLASS", "NODE", "PID", "STATE", "RESTARTS");
     cJSON_ArrayForEach(item, actors)
     {
-        printf("%-18.18s %-10s %-18.18s %8.0f %-10s %.0f\n", text_of(item, "id"), text_of(item, "class"),
-               text_of(item, "node"), number_of(item, "pid"), text_of(item, "state"),
+        printf("%-18.18s %-10s %-18.0f %8.0f %-10s %.0f\n", text_of(item, "id"), text_of(item, "class"),
+               number_of(item, "node"), number_of(item, "pid"), text_of(item, "state"),
                number_of(item, "restarts"));
     }
     printf("\n%.0f fragments between nodes\n", number_of(root, "fragments_remote"));
@@ -94,8 +94,7 @@ static int run(const cli_command *self, int argc, char **argv)
     bool json = false, help;
     const cli_flag flags[] = {
         {"--cluster", "HOST:PORT", "The head; without it the one that runs on this host", &cluster, NULL},
-        {"--tls", "DIR", "A folder of `corral certs`, where the cluster speaks TLS (CORRAL_TLS)", &tls, NULL,
-         NULL},
+        CLI_TLS(&tls),
         {"--json", NULL, "One JSON object", NULL, &json},
         {0}};
     cli_words words;

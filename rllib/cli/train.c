@@ -113,8 +113,7 @@ static int run(const cli_command *self, int argc, char **argv)
         {"--resume", "RUN", "Go on with a run, or from one of its checkpoints", &f.resume, NULL},
         {"--init-from", "CHECKPOINT", "Start a new run from old weights", &f.init_from, NULL},
         {"--cluster", "HOST:PORT", "Use the nodes of a running cluster", &f.cluster, NULL},
-        {"--tls", "DIR", "A folder of `corral certs`, where the cluster speaks TLS (CORRAL_TLS)", &f.tls,
-         NULL},
+        CLI_TLS(&f.tls),
         {"--quiet", NULL, "Print errors only", NULL, &f.quiet},
         {0},
     };

@@ -6,6 +6,7 @@
 #include "stage.h"
 
 #include <math.h>
+#include <string.h>
 
 static corral_status sdl_fail(const char *what)
 {
@@ -21,6 +22,9 @@ corral_status screen_open(screen *s, const char *title)
     SDL_SetHint(SDL_HINT_RENDER_SCALE_QUALITY, "nearest");
     SDL_SetHint(SDL_HINT_VIDEO_ALLOW_SCREENSAVER, "1");
     if (SDL_Init(SDL_INIT_VIDEO) != 0) return sdl_fail("no window can be opened");
+    if (SDL_getenv("SDL_VIDEODRIVER") == NULL && strcmp(SDL_GetCurrentVideoDriver(), "offscreen") == 0)
+        return corral_fail(CORRAL_ERROR_IO, "no window can be opened: there is no display (DISPLAY and "
+                                            "WAYLAND_DISPLAY are not set); `corral record` needs none");
     s->window = SDL_CreateWindow(title, SDL_WINDOWPOS_UNDEFINED, SDL_WINDOWPOS_UNDEFINED, STAGE_WIDTH,
                                  STAGE_HEIGHT, SDL_WINDOW_RESIZABLE | SDL_WINDOW_ALLOW_HIGHDPI);
     if (s->window == NULL) return sdl_fail("no window can be opened");

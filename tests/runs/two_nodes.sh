@@ -12,6 +12,10 @@ wait_for 10 status || fail "no head: $(cat "$out/head")"
 far=$!
 nodes() { status && [ "$(grep -o '"alive": *true' "$out/status" | wc -l)" = "$1" ]; }
 wait_for 10 nodes 2 || fail "no two nodes: $(cat "$out/status" "$out/far")"
+"$corral" status --cluster $head </dev/null >"$out/table" || fail "status: $(cat "$out/table")"
+for node in 1 2; do # the table says which is which
+    grep -qE "^$node +127\.0\.0\.1:[0-9]+ .* alive$" "$out/table" || fail "no line of node $node: $(cat "$out/table")"
+done
 config=$CORRAL_SOURCE/examples/cartpole-ppo.yaml
 train "$config" --cluster $head --workers 2 --seed 3 --out "$out/run" >"$out/log" 2>&1 || fail "training ended with $?"
 [ "$(key "$out/run/run.json" fragments_remote)" -gt 0 ] || fail "nothing came from the other node"

@@ -49,4 +49,9 @@ unset DISPLAY
 SDL_VIDEODRIVER=x11 run view --env CartPole-v1
 expect_code 3
 grep -q 'corral record. needs no display' "$out/stderr" || fail "it does not say what to do without a display"
+env -u WAYLAND_DISPLAY timeout 20 "$corral" view --env CartPole-v1 >"$out/stdout" 2>"$out/stderr" </dev/null
+code=$?
+command="corral view, where SDL would play to nobody"
+expect_code 3
+grep -q 'there is no display' "$out/stderr" || fail "$command: $(cat "$out/stderr")"
 echo "the window works"
